@@ -1,0 +1,101 @@
+// Package root is the gatemark command: it puts the subcommands together,
+// runs one, and turns its error into lines and an exit code.
+package root
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/gatemark/gatemark/internal/cli"
+	"github.com/gatemark/gatemark/internal/cli/version"
+	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/spf13/cobra"
+)
+
+// Main runs gatemark with the process' arguments and streams, and returns its
+// exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal kills: whoever presses Ctrl-C twice means it.
+	context.AfterFunc(ctx, stop)
+	return int(Run(ctx, cli.Process(), os.Args[1:]))
+}
+
+// Run runs one command line.
+func Run(ctx context.Context, streams cli.Streams, args []string) failure.Code {
+	cmd := New(streams)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return failure.OK
+	}
+	code := failure.CodeOf(err)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		code = failure.Interrupted
+	}
+	printError(streams, err)
+	return code
+}
+
+// New returns the root command with all its subcommands.
+func New(streams cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gatemark",
+		Short: "Measure how Kubernetes gateways behave under change, scale, load and failure",
+		Long: `gatemark measures what the Gateway API conformance tests do not: how an
+implementation behaves under change, scale, load and failure, what that costs,
+and how sure we are.
+
+Without a cluster of your own, gatemark run makes a real one on this machine,
+in a network namespace without a way out.`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	cmd.SetOut(streams.Out)
+	cmd.SetErr(streams.Err)
+	cmd.SetIn(streams.In)
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return failure.Hint(failure.WithCode(err, failure.Usage), c.CommandPath()+" --help")
+	})
+	cmd.AddCommand(commands(streams)...)
+	// cobra's own message for an unknown command carries no exit code.
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		err := fmt.Errorf("unknown command %q", args[0])
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			err = failure.Hint(err, "did you mean: gatemark "+strings.Join(near, ", gatemark "))
+		}
+		return failure.WithCode(err, failure.Usage)
+	}
+	cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	return cmd
+}
+
+func printError(streams cli.Streams, err error) {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	for i, line := range lines {
+		prefix := "gatemark: "
+		if i > 0 && strings.HasPrefix(line, " ") {
+			prefix = "          "
+		}
+		fmt.Fprintln(streams.Err, prefix+line)
+	}
+	for _, hint := range failure.Hints(err) {
+		fmt.Fprintln(streams.Err, "hint:     "+strings.ReplaceAll(hint, "\n", "\n          "))
+	}
+}
+
+func commands(streams cli.Streams) []*cobra.Command {
+	return []*cobra.Command{
+		version.New(streams),
+	}
+}
