@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/google/go-cmp/cmp"
+)
+
+var catalogue = Catalogue{
+	Implementations: []Implementation{{Name: "envoy-gateway", Variants: []string{"gateway-namespace"}}, {Name: "contour"}},
+	Scenarios: []Scenario{
+		{Name: "route-propagation", Parameters: []Parameter{
+			{Name: "routes", Default: 100, Min: 1, Max: 40000},
+			{Name: "settle", Default: 250 * time.Millisecond, Min: float64(time.Millisecond), Max: float64(time.Minute)},
+			{Name: "share", Default: 0.5, Min: 0.1, Max: 1},
+			{Name: "connections", Default: "both", OneOf: []string{"both", "kept", "new"}},
+			{Name: "marker", Default: true},
+		}, Check: func(v map[string]any) []error {
+			if v["routes"].(int) == 13 && !v["marker"].(bool) {
+				return []error{errors.New("routes 13 needs marker")}
+			}
+			return nil
+		}},
+		{Name: "attached-routes", Parameters: []Parameter{{Name: "routes", Default: 1000, Min: 1, Max: 40000}}},
+	},
+}
+
+const header = "apiVersion: gatemark.dev/v1\nkind: Plan\n"
+const implementations = "implementations: [{name: envoy-gateway}]\n"
+const scenarios = "scenarios: [{name: attached-routes}]\n"
+
+func TestBadPlans(t *testing.T) {
+	for _, c := range []struct {
+		name, yaml string
+		want       []string
+	}{
+		{"nothing at all", "", []string{"the plan is empty"}},
+		{"not YAML", "a: [", []string{"yaml: line 1: did not find expected node content"}},
+		{"a list", "- a", []string{"cannot unmarshal array into Go value of type plan.Plan"}},
+		{"an unknown field", header + implementations + scenarios + "repeat: 3\n", []string{`unknown field "repeat"`}},
+		{"a key twice", header + implementations + scenarios + "kind: Plan\n", []string{`yaml: unmarshal errors:`, `  line 5: key "kind" already set in map`}},
+		{"a text for a number", header + implementations + scenarios + "repeats: many\n", []string{"cannot unmarshal string into Go struct field Plan.repeats of type int"}},
+		{"no header", implementations + scenarios, []string{`apiVersion: "" is not gatemark.dev/v1`, `kind: "" is not Plan`}},
+		{"a header of another time", "apiVersion: gatemark.dev/v9\nkind: Plan\n" + implementations + scenarios, []string{`apiVersion: "gatemark.dev/v9" is not gatemark.dev/v1`}},
+		{"no work", header, []string{
+			"implementations: none is named; there are contour, envoy-gateway",
+			"scenarios: none is named; there are attached-routes, route-propagation"}},
+		{"too many repeats", header + implementations + scenarios + "repeats: 101\n", []string{"repeats: 101 is not between 1 and 100"}},
+		{"negative repeats", header + implementations + scenarios + "repeats: -1\n", []string{"repeats: -1 is not between 1 and 100"}},
+		{"unknown isolation", header + implementations + scenarios + "isolation: alone\n", []string{`isolation: "alone" is not one of parked, coresident, joined`}},
+		{"a typing error in a name", header + "implementations: [{name: envoygateway}]\n" + scenarios, []string{`implementations[0].name: no implementation is called "envoygateway"; did you mean envoy-gateway?`}},
+		{"an unknown implementation", header + "implementations: [{name: apache}]\n" + scenarios, []string{`implementations[0].name: no implementation is called "apache"; there are contour, envoy-gateway`}},
+		{"an unknown variant", header + "implementations: [{name: envoy-gateway, variant: x}]\n" + scenarios, []string{`implementations[0].variant: no variant of envoy-gateway is called "x"; there are gateway-namespace`}},
+		{"a variant where there is none", header + "implementations: [{name: contour, variant: x}]\n" + scenarios, []string{`implementations[0].variant: there is no variant of contour, so not "x" either`}},
+		{"one implementation twice", header + "implementations: [{name: contour}, {name: contour}]\n" + scenarios, []string{"implementations[1]: contour stands at implementations[0] already: one installation of an implementation fits in a run"}},
+		{"an unknown scenario", header + implementations + "scenarios: [{name: attached-route}]\n", []string{`scenarios[0].name: no scenario is called "attached-route"; did you mean attached-routes?`}},
+		{"one scenario twice", header + implementations + "scenarios: [{name: attached-routes}, {name: attached-routes}]\n", []string{"scenarios[1]: attached-routes stands at scenarios[0] already; give one of them a variant name"}},
+		{"a bad variant name", header + implementations + "scenarios: [{name: attached-routes, variant: Big One}]\n", []string{`scenarios[0].variant: "Big One" is not a name of lower-case letters, digits and dashes`}},
+		{"an unknown parameter", header + implementations + "scenarios: [{name: attached-routes, parameters: {route: 3}}]\n", []string{`scenarios[0].parameters: no parameter of attached-routes is called "route"; did you mean routes?`}},
+		{"every kind of bad value", header + implementations + `scenarios: [{name: route-propagation, parameters: {routes: 1.5, settle: 3, share: much, connections: none, marker: maybe}}]` + "\n", []string{
+			"scenarios[0].parameters.routes: 1.5 is not a whole number, such as 100",
+			`scenarios[0].parameters.settle: 3 is not a duration, such as "250ms"`,
+			`scenarios[0].parameters.share: "much" is not a number, such as 0.5`,
+			`scenarios[0].parameters.connections: "none" is not one of both, kept, new`,
+			`scenarios[0].parameters.marker: "maybe" is neither true nor false`}},
+		{"values out of bounds", header + implementations + `scenarios: [{name: route-propagation, parameters: {routes: 0, settle: 2h, share: 7}}]` + "\n", []string{
+			"scenarios[0].parameters.routes: 0 is not between 1 and 40000",
+			"scenarios[0].parameters.settle: 2h0m0s is not between 1ms and 1m0s",
+			"scenarios[0].parameters.share: 7 is not between 0.1 and 1"}},
+		{"values that do not fit together", header + implementations + `scenarios: [{name: route-propagation, parameters: {routes: 13, marker: false}}]` + "\n", []string{
+			"scenarios[0].parameters: routes 13 needs marker"}},
+		{"everything at once", "kind: Plan\nimplementations: [{name: nginx}]\nscenarios: [{name: x-y-z}]\nrepeats: 1000\nisolation: '1'\n", []string{
+			`apiVersion: "" is not gatemark.dev/v1`,
+			"repeats: 1000 is not between 1 and 100",
+			`isolation: "1" is not one of parked, coresident, joined`,
+			`implementations[0].name: no implementation is called "nginx"; there are contour, envoy-gateway`,
+			`scenarios[0].name: no scenario is called "x-y-z"; there are attached-routes, route-propagation`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Decode([]byte(c.yaml))
+			if err == nil {
+				_, err = p.Resolve(catalogue)
+			}
+			if err == nil {
+				t.Fatal("the plan was accepted")
+			}
+			if got := failure.CodeOf(err); got != failure.Usage {
+				t.Errorf("exit code %d, want %d", got, failure.Usage)
+			}
+			if diff := cmp.Diff(c.want, strings.Split(err.Error(), "\n")); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestResolveFillsInEveryDefault(t *testing.T) {
+	p, err := Decode([]byte(header + implementations + "scenarios: [{name: route-propagation, parameters: {routes: '7', settle: 1s}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Resolve(catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"routes": 7, "settle": "1s", "share": 0.5, "connections": "both", "marker": true}
+	if diff := cmp.Diff(want, got.Scenarios[0].Parameters); diff != "" {
+		t.Errorf("parameters (-want +got):\n%s", diff)
+	}
+	if got.Repeats != 1 || got.Isolation != "parked" {
+		t.Errorf("repeats %d, isolation %q", got.Repeats, got.Isolation)
+	}
+	if p.Repeats != 0 || len(p.Scenarios[0].Parameters) != 2 {
+		t.Error("Resolve changed the plan that it was given")
+	}
+}
+
+func TestEveryProfileDecodes(t *testing.T) {
+	for _, name := range Profiles() {
+		if _, err := Profile(name); err != nil {
+			t.Errorf("profile %s: %v", name, err)
+		}
+	}
+	if _, err := Profile("none"); failure.CodeOf(err) != failure.Usage || len(failure.Hints(err)) != 1 {
+		t.Errorf("an unknown profile: %v", err)
+	}
+}

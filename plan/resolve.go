@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatemark/gatemark/internal/failure"
+)
+
+// Isolations are the ways to keep implementations that are not under test
+// from disturbing the one that is.
+func Isolations() []string { return []string{"parked", "coresident", "joined"} }
+
+const maxRepeats = 100
+
+// Resolve checks the plan against the catalogue and returns it with every
+// default filled in. All problems are returned at once, as one usage error;
+// the plan itself is not changed.
+func (p *Plan) Resolve(c Catalogue) (*Plan, error) {
+	r := &resolver{catalogue: c}
+	out := *p
+	r.header(&out)
+	out.Implementations = r.implementations(p.Implementations)
+	out.Scenarios = r.scenarios(p.Scenarios)
+	if err := failure.Problems(r.problems); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+type resolver struct {
+	catalogue Catalogue
+	problems  []error
+}
+
+func (r *resolver) problem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Errorf(format, args...))
+}
+
+func (r *resolver) header(p *Plan) {
+	if p.APIVersion != APIVersion {
+		r.problem("apiVersion: %q is not %s", p.APIVersion, APIVersion)
+	}
+	if p.Kind != Kind {
+		r.problem("kind: %q is not %s", p.Kind, Kind)
+	}
+	if p.Repeats == 0 {
+		p.Repeats = 1
+	}
+	if p.Repeats < 1 || p.Repeats > maxRepeats {
+		r.problem("repeats: %d is not between 1 and %d", p.Repeats, maxRepeats)
+	}
+	if p.Isolation == "" {
+		p.Isolation = "parked"
+	}
+	if !slices.Contains(Isolations(), p.Isolation) {
+		r.problem("isolation: %q is not one of %s", p.Isolation, strings.Join(Isolations(), ", "))
+	}
+}
+
+func (r *resolver) implementations(asked []Treatment) []Treatment {
+	if len(asked) == 0 {
+		r.problem("implementations: none is named; there are %s", strings.Join(r.implementationNames(), ", "))
+	}
+	seen := map[string]int{}
+	for i, t := range asked {
+		where := fmt.Sprintf("implementations[%d]", i)
+		k := slices.IndexFunc(r.catalogue.Implementations, func(known Implementation) bool { return known.Name == t.Name })
+		if k < 0 {
+			r.unknown(where+".name", "implementation", t.Name, r.implementationNames())
+			continue
+		}
+		variants := r.catalogue.Implementations[k].Variants
+		if t.Variant != "" && !slices.Contains(variants, t.Variant) {
+			r.unknown(where+".variant", "variant of "+t.Name, t.Variant, variants)
+		}
+		if first, ok := seen[t.Name]; ok {
+			r.problem("%s: %s stands at implementations[%d] already: one installation of an implementation fits in a run", where, t.Name, first)
+		} else {
+			seen[t.Name] = i
+		}
+	}
+	return slices.Clone(asked)
+}
+
+func (r *resolver) scenarios(asked []Trial) []Trial {
+	if len(asked) == 0 {
+		r.problem("scenarios: none is named; there are %s", strings.Join(r.scenarioNames(), ", "))
+	}
+	seen := map[string]int{}
+	var out []Trial
+	for i, t := range asked {
+		where := fmt.Sprintf("scenarios[%d]", i)
+		if first, ok := seen[t.String()]; ok {
+			r.problem("%s: %s stands at scenarios[%d] already; give one of them a variant name", where, t, first)
+		}
+		seen[t.String()] = i
+		if t.Variant != "" && !isLabel(t.Variant) {
+			r.problem("%s.variant: %q is not a name of lower-case letters, digits and dashes", where, t.Variant)
+		}
+		k := slices.IndexFunc(r.catalogue.Scenarios, func(s Scenario) bool { return s.Name == t.Name })
+		if k < 0 {
+			r.unknown(where+".name", "scenario", t.Name, r.scenarioNames())
+			continue
+		}
+		t.Parameters = r.parameters(where, r.catalogue.Scenarios[k], t.Parameters)
+		out = append(out, t)
+	}
+	return out
+}
+
+func (r *resolver) parameters(where string, s Scenario, asked map[string]any) map[string]any {
+	var names []string
+	values := map[string]any{}
+	before := len(r.problems)
+	for _, p := range s.Parameters {
+		names = append(names, p.Name)
+		values[p.Name] = p.Default
+		v, ok := asked[p.Name]
+		if !ok {
+			continue
+		}
+		parsed, err := p.parse(v)
+		if err != nil {
+			r.problem("%s.parameters.%s: %w", where, p.Name, err)
+			continue
+		}
+		values[p.Name] = parsed
+	}
+	for _, name := range sorted(keys(asked)) {
+		if !slices.Contains(names, name) {
+			r.unknown(where+".parameters", "parameter of "+s.Name, name, names)
+		}
+	}
+	if s.Check != nil && len(r.problems) == before {
+		for _, err := range s.Check(values) {
+			r.problem("%s.parameters: %w", where, err)
+		}
+	}
+	for name, v := range values {
+		if d, ok := v.(time.Duration); ok {
+			values[name] = d.String()
+		}
+	}
+	return values
+}
+
+func (r *resolver) unknown(where, what, name string, names []string) {
+	switch near := nearest(name, names); {
+	case near != "":
+		r.problem("%s: no %s is called %q; did you mean %s?", where, what, name, near)
+	case len(names) == 0:
+		r.problem("%s: there is no %s, so not %q either", where, what, name)
+	default:
+		r.problem("%s: no %s is called %q; there are %s", where, what, name, strings.Join(sorted(names), ", "))
+	}
+}
+
+func (r *resolver) implementationNames() []string {
+	var names []string
+	for _, i := range r.catalogue.Implementations {
+		names = append(names, i.Name)
+	}
+	return sorted(names)
+}
+
+func (r *resolver) scenarioNames() []string {
+	var names []string
+	for _, s := range r.catalogue.Scenarios {
+		names = append(names, s.Name)
+	}
+	return sorted(names)
+}
+
+func isLabel(s string) bool {
+	for i, c := range s {
+		letter := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !letter && (c != '-' || i == 0 || i == len(s)-1) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 30
+}
+
+func keys(m map[string]any) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	return names
+}
