@@ -57,12 +57,14 @@ func (b *Builder) Resolve(ctx context.Context, ref string, r *Recipe) (Image, er
 	switch {
 	case r == nil && ref == "":
 		return Image{}, errors.New("image with neither an official name nor a recipe")
-	case ref == "" || (b.Choice == PreferSource && r != nil):
+	case r == nil && b.Choice == PreferSource:
+		return Image{}, fmt.Errorf("image %s: there is no recipe to build it from source", ref)
+	case ref == "" && b.Choice == PreferOfficial:
+		return Image{}, fmt.Errorf("image %s: there is no official one", r.Name)
+	case ref == "" || b.Choice == PreferSource:
 		return b.Build(ctx, *r)
 	case r == nil || b.Choice == PreferOfficial:
 		return b.Pull(ctx, ref)
-	case b.Choice == PreferSource:
-		return Image{}, fmt.Errorf("image %s: there is no recipe to build it from source", ref)
 	}
 	if _, err := b.Lookup(ctx, ref); err != nil {
 		if ctx.Err() != nil {
