@@ -1,0 +1,116 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/internal/failure"
+)
+
+// ErrNoAddress is in the error of WaitGateway when nothing but an address was
+// missing.
+var ErrNoAddress = errors.New("gateway has no address")
+
+// WaitGateway waits until a Gateway and each of its listeners is accepted and
+// programmed in its current generation, and has an address. The error tells
+// which of these it lacks, in the words of its conditions.
+func WaitGateway(ctx context.Context, c *Client, key client.ObjectKey) (*gatewayv1.Gateway, error) {
+	gw, err := Wait(ctx, c, "gateway "+key.String(), key, func(gw *gatewayv1.Gateway) (bool, string) {
+		missing := gatewayLacks(gw)
+		return len(missing) == 0, strings.Join(missing, ", ")
+	})
+	if err == nil || gw == nil {
+		return gw, err
+	}
+	if len(gw.Status.Addresses) == 0 && len(conditionsLack(gw.Status.Conditions, gw.Generation, accepted)) == 0 {
+		err = failure.Hint(fmt.Errorf("%w: %w", ErrNoAddress, err),
+			"does the cluster give addresses to Services of type LoadBalancer? `kubectl get services --all-namespaces` shows <pending> where not")
+	}
+	return gw, err
+}
+
+const (
+	accepted   = string(gatewayv1.GatewayConditionAccepted)
+	programmed = string(gatewayv1.GatewayConditionProgrammed)
+)
+
+// gatewayLacks lists what a Gateway lacks to serve, in words; nothing where it
+// should serve.
+func gatewayLacks(gw *gatewayv1.Gateway) []string {
+	missing := conditionsLack(gw.Status.Conditions, gw.Generation, accepted, programmed)
+	ready, total, why := ListenersReady(gw)
+	if ready < total {
+		missing = append(missing, fmt.Sprintf("%d of %d listeners programmed%s", ready, total, why))
+	}
+	if len(gw.Status.Addresses) == 0 {
+		missing = append(missing, "no address")
+	}
+	return missing
+}
+
+// ListenersReady counts the listeners of a Gateway that are accepted and
+// programmed in its current generation; why quotes the first that is not.
+func ListenersReady(gw *gatewayv1.Gateway) (ready, total int, why string) {
+	status := map[gatewayv1.SectionName][]metav1.Condition{}
+	for _, l := range gw.Status.Listeners {
+		status[l.Name] = l.Conditions
+	}
+	for _, l := range gw.Spec.Listeners {
+		missing := conditionsLack(status[l.Name], gw.Generation, accepted, programmed)
+		if len(missing) == 0 {
+			ready++
+		} else if why == "" {
+			why = fmt.Sprintf(" (%s: %s)", l.Name, strings.Join(missing, ", "))
+		}
+	}
+	return ready, len(gw.Spec.Listeners), why
+}
+
+// conditionsLack says which of the wanted conditions are not true at that
+// generation, with their own reason and message.
+func conditionsLack(conditions []metav1.Condition, generation int64, wanted ...string) []string {
+	var missing []string
+	for _, want := range wanted {
+		c := meta.FindStatusCondition(conditions, want)
+		switch {
+		case c == nil:
+			missing = append(missing, "no condition "+want)
+		case c.Status != metav1.ConditionTrue:
+			missing = append(missing, fmt.Sprintf("%s is %s (%s: %s)", want, c.Status, c.Reason, c.Message))
+		case c.ObservedGeneration != generation:
+			missing = append(missing, fmt.Sprintf("%s is of generation %d, not %d", want, c.ObservedGeneration, generation))
+		}
+	}
+	return missing
+}
+
+// Current reports whether the conditions are all true at that generation, and
+// otherwise says in words what is missing.
+func Current(conditions []metav1.Condition, generation int64, wanted ...string) (bool, string) {
+	missing := conditionsLack(conditions, generation, wanted...)
+	return len(missing) == 0, strings.Join(missing, ", ")
+}
+
+// WaitGatewayClass waits until a GatewayClass is accepted.
+func WaitGatewayClass(ctx context.Context, c *Client, name string) (*gatewayv1.GatewayClass, error) {
+	return Wait(ctx, c, "gatewayclass "+name, client.ObjectKey{Name: name}, func(gc *gatewayv1.GatewayClass) (bool, string) {
+		return Current(gc.Status.Conditions, gc.Generation, string(gatewayv1.GatewayClassConditionStatusAccepted))
+	})
+}
+
+// Addresses lists what a Gateway's status says it answers on: IP addresses and
+// host names.
+func Addresses(gw *gatewayv1.Gateway) []string {
+	var all []string
+	for _, a := range gw.Status.Addresses {
+		all = append(all, a.Value)
+	}
+	return all
+}
