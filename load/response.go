@@ -27,8 +27,10 @@ var (
 	errChunkSize     = &MalformedError{"chunk size"}
 	errChunkEnd      = &MalformedError{"chunk without its end"}
 	errInformational = &MalformedError{"too many informational responses"}
-	errUnasked       = &MalformedError{"bytes after the response"}
 )
+
+// ErrUnasked is bytes on a connection that no request is waiting for.
+var ErrUnasked = &MalformedError{"bytes that no request asked for"}
 
 // MaxHead is the size, in bytes, up to which the head of a response is read:
 // status line and header fields, informational responses and trailers

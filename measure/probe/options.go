@@ -1,0 +1,119 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Connections says on which connections probes are sent.
+type Connections uint8
+
+const (
+	// Kept is one connection to each target that is kept open, over
+	// questions too.
+	Kept Connections = 1 << iota
+	// Fresh is a new connection for each probe, closed by a reset so that its local
+	// port is free at once.
+	Fresh
+	// Both is each of them.
+	Both = Kept | Fresh
+)
+
+// String is the name in results.
+func (c Connections) String() string {
+	switch c {
+	case Kept:
+		return "kept"
+	case Fresh:
+		return "new"
+	case Both:
+		return "kept and new"
+	}
+	return fmt.Sprintf("connections %d", uint8(c))
+}
+
+// MarshalText writes the name.
+func (c Connections) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// Options say how to probe. Zero values mean the defaults.
+type Options struct {
+	// Connections is Both by default.
+	Connections Connections
+	// Step is the time between two probes on a lane, a target and a kind of
+	// connection. It is the resolution of what is measured. Default 1 ms.
+	Step time.Duration
+	// Dense is how long probes on new connections keep to Step after t0, and
+	// again after the first right answer anywhere and on their own target.
+	// Default 1 s.
+	Dense time.Duration
+	// Sparse is the gap between them afterwards, as a share of the elapsed
+	// time. Default 0.02.
+	Sparse float64
+	// InFlight is how many new connections to a target may be open at once,
+	// so that a slow answer does not blind the prober. Default 8. On a kept
+	// connection it is one.
+	InFlight int
+	// Timeout is how long a probe may take, connecting included. Default 1 s.
+	Timeout time.Duration
+	// Limit is how long after t0 the new state is waited for. Default 60 s.
+	Limit time.Duration
+	// Settle is how long every lane must answer right, and nothing else, until
+	// the inquiry ends. Default 250 ms.
+	Settle time.Duration
+	// SettleAnswers is how many right answers must come on every lane in that
+	// time. Default 20.
+	SettleAnswers int
+	// OldAnswers is how many answers in a row must show the old state on every
+	// lane before t0. Default 3.
+	OldAnswers int
+	// Examples is how many answers that were not right and not old are kept
+	// with their details, for each lane. Default 10.
+	Examples int
+}
+
+func (o *Options) setDefaults() {
+	setDefault(&o.Connections, Both)
+	setDefault(&o.Step, time.Millisecond)
+	setDefault(&o.Dense, time.Second)
+	setDefault(&o.Sparse, 0.02)
+	setDefault(&o.InFlight, 8)
+	setDefault(&o.Timeout, time.Second)
+	setDefault(&o.Limit, time.Minute)
+	setDefault(&o.Settle, 250*time.Millisecond)
+	setDefault(&o.SettleAnswers, 20)
+	setDefault(&o.OldAnswers, 3)
+	setDefault(&o.Examples, 10)
+}
+
+func setDefault[T comparable](place *T, value T) {
+	var zero T
+	if *place == zero {
+		*place = value
+	}
+}
+
+// validate returns every problem.
+func (o *Options) validate() error {
+	var problems []error
+	if o.Connections > Both {
+		problems = append(problems, fmt.Errorf("unknown %v", o.Connections))
+	}
+	if o.Step < 50*time.Microsecond {
+		problems = append(problems, fmt.Errorf("step %v is below 50us, which a thread cannot keep", o.Step))
+	}
+	for name, value := range map[string]time.Duration{"dense": o.Dense, "timeout": o.Timeout, "limit": o.Limit, "settle": o.Settle} {
+		if value < 0 {
+			problems = append(problems, fmt.Errorf("%s %v is negative", name, value))
+		}
+	}
+	for name, value := range map[string]int{"in flight": o.InFlight, "settle answers": o.SettleAnswers, "old answers": o.OldAnswers, "examples": o.Examples} {
+		if value < 0 {
+			problems = append(problems, fmt.Errorf("%s %d is negative", name, value))
+		}
+	}
+	if o.Sparse < 0 || o.Sparse > 1 {
+		problems = append(problems, fmt.Errorf("sparse %v is not a share", o.Sparse))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,164 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/gatemark/gatemark/load"
+	"github.com/gatemark/gatemark/marker"
+)
+
+// A Target is where probes go.
+type Target struct {
+	// Name is what the target is called in results, such as the replica's pod.
+	Name    string
+	Address netip.AddrPort
+}
+
+// A Question is what is asked of every target, and how the old and the new
+// answer are told apart.
+type Question struct {
+	Host string
+	// Path is "/" where empty.
+	Path string
+	// Method is GET where empty. A probe has no body.
+	Method string
+	// Header holds further fields, as name and value.
+	Header [][2]string
+	// Old is the state before the change.
+	Old State
+	// New is the state that is waited for.
+	New State
+}
+
+// A State describes the answers that show it. A complete answer shows it when
+// its status is Status, and its marker is Marker in the fields that Marker has.
+type State struct {
+	Status int
+	Marker marker.Marker
+	// Refused says that a refused connection shows the state too: some data
+	// planes open a port only with the first route behind it.
+	Refused bool
+}
+
+// Serves is the state in which a route answers: status 200 and its marker.
+func Serves(m marker.Marker) State { return State{Status: 200, Marker: m} }
+
+// Answers is the state in which every answer has a status, such as 404 where
+// there is no route.
+func Answers(status int) State { return State{Status: status} }
+
+// String is for people: "status 200, route a generation 2".
+func (s State) String() string {
+	text := fmt.Sprintf("status %d", s.Status)
+	if s.Marker != (marker.Marker{}) {
+		text += ", " + s.Marker.String()
+	}
+	if s.Refused {
+		text += ", or refused"
+	}
+	return text
+}
+
+func (s *State) shows(r *load.Response) bool {
+	return r.Status == s.Status && r.Marker.Match(&s.Marker)
+}
+
+// classify says what a complete answer shows.
+func (q *Question) classify(r *load.Response) (Verdict, load.Class) {
+	switch {
+	case q.New.shows(r):
+		return Right, load.OK
+	case q.Old.shows(r):
+		return Old, load.OK
+	case r.Status == q.New.Status, r.Status == q.Old.Status, r.Status/100 == 2 && !r.Marker.Empty():
+		return Wrong, load.WrongMarker
+	}
+	return Wrong, load.ClassOfStatus(r.Status)
+}
+
+// classifyFailure says what a probe without a complete answer shows.
+func (q *Question) classifyFailure(class load.Class) Verdict {
+	switch {
+	case class == load.Refused && q.New.Refused:
+		return Right
+	case class == load.Refused && q.Old.Refused:
+		return Old
+	case class.Ours():
+		return Ours
+	}
+	return Wrong
+}
+
+func (q *Question) setDefaults() {
+	if q.Path == "" {
+		q.Path = "/"
+	}
+	if q.Method == "" {
+		q.Method = "GET"
+	}
+}
+
+// validate returns every problem.
+func (q *Question) validate() error {
+	var problems []error
+	if q.Host == "" {
+		problems = append(problems, errors.New("question without a host"))
+	}
+	if !strings.HasPrefix(q.Path, "/") {
+		problems = append(problems, fmt.Errorf("path %q does not begin with a slash", q.Path))
+	}
+	texts := []string{q.Method, q.Host, q.Path}
+	for _, field := range q.Header {
+		if field[0] == "" {
+			problems = append(problems, errors.New("header field without a name"))
+		}
+		texts = append(texts, field[0])
+	}
+	for _, text := range texts {
+		if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			problems = append(problems, fmt.Errorf("%q holds a space or control character", text))
+		}
+	}
+	for _, field := range q.Header {
+		if strings.ContainsAny(field[1], "\r\n\x00") {
+			problems = append(problems, fmt.Errorf("header field %s holds a line break", field[0]))
+		}
+	}
+	for name, s := range map[string]State{"old": q.Old, "new": q.New} {
+		if s.Status < 200 || s.Status > 999 {
+			problems = append(problems, fmt.Errorf("the %s state has status %d, want 200 to 999", name, s.Status))
+		}
+	}
+	if q.overlap() {
+		problems = append(problems, fmt.Errorf("an answer can show both the old state (%s) and the new one (%s)", q.Old, q.New))
+	}
+	return errors.Join(problems...)
+}
+
+// overlap reports whether one answer could show both states.
+func (q *Question) overlap() bool {
+	if q.Old.Refused && q.New.Refused {
+		return true
+	}
+	if q.Old.Status != q.New.Status {
+		return false
+	}
+	a, b := q.Old.Marker, q.New.Marker
+	differ := func(x, y string) bool { return x != "" && y != "" && x != y }
+	routes := differ(a.Route, b.Route) || a.Route != "" && b.Route != "" && a.Generation != b.Generation
+	return !routes && !differ(a.Pod, b.Pod) && !differ(a.Instance, b.Instance)
+}
+
+// request is the question on the wire.
+func (q *Question) request() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: gatemark\r\n", q.Method, q.Path, q.Host)
+	for _, field := range q.Header {
+		fmt.Fprintf(&b, "%s: %s\r\n", field[0], field[1])
+	}
+	b.WriteString("\r\n")
+	return []byte(b.String())
+}
