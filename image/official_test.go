@@ -117,9 +117,10 @@ func TestChoices(t *testing.T) {
 }
 
 func TestFullNames(t *testing.T) {
+	short := strings.TrimPrefix(name.DefaultRegistry, "index.")
 	for ref, want := range map[string]string{
-		"vendor/gateway:v1":           "docker.io/vendor/gateway:v1",
-		"busybox":                     "docker.io/library/busybox:latest",
+		"vendor/gateway:v1":           short + "/vendor/gateway:v1",
+		"proxy":                       short + "/library/proxy:latest",
 		"example.org/vendor/proxy:v2": "example.org/vendor/proxy:v2",
 	} {
 		parsed, err := name.ParseReference(ref)

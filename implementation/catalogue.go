@@ -1,0 +1,98 @@
+package implementation
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gatemark/gatemark/internal/failure"
+)
+
+//go:embed */implementation.yaml */values.yaml */variants/*.yaml
+var folders embed.FS
+
+// Catalogue returns the implementations that gatemark brings along, by name.
+func Catalogue() ([]*Implementation, error) {
+	found, err := fs.Glob(folders, "*/"+fileName)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Implementation
+	for _, file := range found {
+		folder, err := fs.Sub(folders, path.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		i, err := Load(folder)
+		if err != nil {
+			return nil, fmt.Errorf("implementation/%s: %w", path.Dir(file), err)
+		}
+		all = append(all, i)
+	}
+	slices.SortFunc(all, func(a, b *Implementation) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Find returns one implementation of the catalogue. An unknown name is a
+// usage error that says what it may have meant.
+func Find(name string) (*Implementation, error) {
+	all, err := Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, i := range all {
+		if i.Name == name {
+			return i, nil
+		}
+		names = append(names, i.Name)
+	}
+	return nil, unknown("implementation", name, names)
+}
+
+func unknown(what, name string, known []string) error {
+	err := fmt.Errorf("%s %q: there is none of this name; there are: %s", what, name, strings.Join(known, ", "))
+	if len(known) == 0 {
+		err = fmt.Errorf("%s %q: there are none", what, name)
+	}
+	if near := nearest(name, known); near != "" {
+		err = failure.Hint(err, "did you mean "+near+"?")
+	}
+	return failure.WithCode(err, failure.Usage)
+}
+
+// nearest is the known name that a reader most likely meant: few letters
+// off, or the same but for its punctuation. Empty where none is near.
+func nearest(name string, known []string) string {
+	best, least := "", len(name)/3+2
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, drop or replace between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, before+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

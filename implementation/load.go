@@ -1,0 +1,174 @@
+package implementation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/yaml"
+)
+
+// fileName is the file that makes a folder an implementation.
+const fileName = "implementation.yaml"
+
+// Load reads the implementation in a folder. The error joins every problem
+// that it has.
+func Load(folder fs.FS) (*Implementation, error) {
+	data, err := fs.ReadFile(folder, fileName)
+	if err != nil {
+		return nil, err
+	}
+	asJSON, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", fileName, err)
+	}
+	i, problems := decode(folder, asJSON)
+	if len(problems) == 0 {
+		problems = i.checkVariants()
+	}
+	for n, p := range problems {
+		problems[n] = fmt.Errorf("%s: %w", fileName, p)
+	}
+	return i, errors.Join(problems...)
+}
+
+// decode reads one form of an implementation: the default, or a variant.
+func decode(folder fs.FS, data []byte) (*Implementation, []error) {
+	var tree map[string]any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return nil, []error{err}
+	}
+	problems := expandTree(tree)
+	expanded, err := json.Marshal(tree)
+	if err != nil {
+		return nil, []error{err}
+	}
+	i := &Implementation{files: folder, source: data}
+	if err := yaml.UnmarshalStrict(expanded, i); err != nil {
+		return nil, append(problems, errors.New(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: ")))
+	}
+	if i.Chart.Values != "" {
+		if i.values, err = readValues(folder, i.Chart.Values); err != nil {
+			problems = append(problems, fmt.Errorf("chart.values: %w", err))
+		}
+	}
+	return i, append(problems, i.Validate()...)
+}
+
+// expandTree fills in the templates, all but those of the data plane, which
+// wait for their Gateway, and those of variants, which wait for their turn.
+func expandTree(tree map[string]any) []error {
+	text := func(value any) string { s, _ := value.(string); return s }
+	vars := Vars{Version: text(tree["version"])}
+	if release, ok := tree["release"].(map[string]any); ok {
+		vars.Release = Release{Name: text(release["name"]), Namespace: text(release["namespace"])}
+	}
+	var problems []error
+	expand := func(path, text string) string {
+		out, err := vars.expand(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", path, err))
+			return text
+		}
+		return out
+	}
+	for key := range tree {
+		if key != "dataPlane" && key != "variants" {
+			tree[key] = walk(key, tree[key], expand)
+		}
+	}
+	return problems
+}
+
+func readValues(folder fs.FS, file string) (map[string]any, error) {
+	data, err := fs.ReadFile(folder, file)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	if err := yaml.UnmarshalStrict(data, &values); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return values, nil
+}
+
+// WithVariant returns the implementation as the variant installs it; the
+// empty name is the default.
+func (i *Implementation) WithVariant(name string) (*Implementation, error) {
+	if name == i.Variant {
+		return i, nil
+	}
+	for _, v := range i.Variants {
+		if v.Name == name {
+			effective, problems := i.apply(v)
+			return effective, errors.Join(problems...)
+		}
+	}
+	var known []string
+	for _, v := range i.Variants {
+		known = append(known, v.Name)
+	}
+	return nil, unknown("implementation "+i.Name+": variant", name, known)
+}
+
+func (i *Implementation) apply(v Variant) (*Implementation, []error) {
+	patch, err := json.Marshal(v.Patch)
+	if err != nil {
+		return nil, []error{err}
+	}
+	data := i.source
+	if v.Patch != nil {
+		if data, err = jsonpatch.MergePatch(i.source, patch); err != nil {
+			return nil, []error{fmt.Errorf("patch: %w", err)}
+		}
+	}
+	effective, problems := decode(i.files, data)
+	if effective == nil {
+		return nil, problems
+	}
+	effective.Variant = v.Name
+	if v.Values != "" {
+		values, err := readValues(i.files, v.Values)
+		if err != nil {
+			return nil, append(problems, fmt.Errorf("values: %w", err))
+		}
+		effective.values = merge(effective.values, values)
+	}
+	return effective, problems
+}
+
+// checkVariants holds each variant, as it would be installed, to the same
+// rules as the default.
+func (i *Implementation) checkVariants() []error {
+	var problems []error
+	for n, v := range i.Variants {
+		_, found := i.apply(v)
+		for _, p := range found {
+			problems = append(problems, fmt.Errorf("variants[%d] (%s): %w", n, v.Name, p))
+		}
+	}
+	return problems
+}
+
+// Values is what is set beyond the chart's own defaults: a copy.
+func (i *Implementation) Values() map[string]any { return merge(nil, i.values) }
+
+// merge lays over onto a copy of base, maps into maps, as Helm does.
+func merge(base, over map[string]any) map[string]any {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range over {
+		if m, ok := value.(map[string]any); ok {
+			below, _ := out[key].(map[string]any)
+			value = merge(below, m)
+		}
+		out[key] = value
+	}
+	return out
+}

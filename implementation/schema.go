@@ -1,0 +1,196 @@
+package implementation
+
+import (
+	"io/fs"
+
+	"github.com/gatemark/gatemark/image"
+)
+
+// The header of an implementation.yaml.
+const (
+	APIVersion = "gatemark.dev/v1"
+	Kind       = "Implementation"
+)
+
+// An Implementation is a product under test, as its folder describes it.
+type Implementation struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Name is what plans and results call it.
+	Name string `json:"name"`
+	// Title is what readers call it.
+	Title string `json:"title"`
+	// Version is the release that the rest of the file was written for.
+	Version string  `json:"version"`
+	Project Project `json:"project"`
+	// GatewayAPI is what this version declares to implement.
+	GatewayAPI   GatewayAPI   `json:"gatewayAPI"`
+	GatewayClass GatewayClass `json:"gatewayClass"`
+	Chart        Chart        `json:"chart"`
+	Release      Release      `json:"release"`
+	Images       []Image      `json:"images,omitempty"`
+	ControlPlane ControlPlane `json:"controlPlane"`
+	DataPlane    DataPlane    `json:"dataPlane"`
+	// Features are names of the Gateway API's supported features, for
+	// where the GatewayClass's status lists none.
+	Features []string `json:"features,omitempty"`
+	// Quirks are sentences that a reader of a result must know.
+	Quirks []string `json:"quirks,omitempty"`
+	// Deviations are where the installation differs from upstream's
+	// defaults, beyond the names of images.
+	Deviations []Deviation `json:"deviations,omitempty"`
+	// Variants are other ways to install it.
+	Variants []Variant `json:"variants,omitempty"`
+
+	// Variant is the variant that this is, empty for the default.
+	Variant string `json:"-"`
+
+	files  fs.FS
+	values map[string]any
+	source []byte // JSON of the default, for variants to patch
+}
+
+// A Project is who makes the product.
+type Project struct {
+	URL        string `json:"url"`
+	Repository string `json:"repository"`
+	OpenSource string `json:"openSource"` // yes, no or partly
+	License    string `json:"license"`
+	// Foundation owns the name: CNCF, say; empty for none.
+	Foundation string `json:"foundation,omitempty"`
+	// Vendors offer support for money.
+	Vendors []string `json:"vendors"`
+	// DataPlaneProxy is what carries the traffic, with its version.
+	DataPlaneProxy        string `json:"dataPlaneProxy"`
+	DataPlaneProxyVersion string `json:"dataPlaneProxyVersion"`
+}
+
+// A GatewayAPI is a release of the Gateway API's definitions.
+type GatewayAPI struct {
+	Version string `json:"version"`
+	Channel string `json:"channel"` // standard or experimental
+}
+
+// A GatewayClass is the class that Gateways of this implementation name.
+type GatewayClass struct {
+	Name           string `json:"name"`
+	ControllerName string `json:"controllerName"`
+	// PreCreated: the installation brings it. Otherwise we create it.
+	PreCreated bool `json:"preCreated,omitempty"`
+	// Parameters is an object that the class's parametersRef names, created
+	// before it.
+	Parameters map[string]any `json:"parameters,omitempty"`
+}
+
+// A Chart is a Helm chart in a Go module's directory.
+type Chart struct {
+	Module  string `json:"module"`
+	Version string `json:"version"` // of the module
+	Path    string `json:"path"`    // of the chart in it
+	// ChartVersion and AppVersion are what the vendor's release process
+	// writes over those in Chart.yaml; empty leaves them.
+	ChartVersion string `json:"chartVersion,omitempty"`
+	AppVersion   string `json:"appVersion,omitempty"`
+	// ValuesTemplate is a values file with ${PLACEHOLDERS} that the vendor's
+	// release process fills in. Empty: the chart has a values.yaml.
+	ValuesTemplate string `json:"valuesTemplate,omitempty"`
+	// Placeholders is what it fills in.
+	Placeholders map[string]string `json:"placeholders,omitempty"`
+	// Values is a file of this folder with what is set beyond the chart's
+	// defaults.
+	Values string `json:"values,omitempty"`
+}
+
+// A Release is where the chart is installed.
+type Release struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// An Image is one that the implementation runs.
+type Image struct {
+	// Role is control-plane or data-plane, or another word of its own.
+	Role string `json:"role"`
+	// Official is the vendor's own image.
+	Official string `json:"official,omitempty"`
+	// Source is how to build it where no image registry answers.
+	Source *image.Recipe `json:"source,omitempty"`
+	// Values are the chart's values that name it.
+	Values []ImageValue `json:"values"`
+	// Containers, by name, run it.
+	Containers []string `json:"containers"`
+}
+
+// An ImageValue is a path in the chart's values that takes an image's name.
+type ImageValue struct {
+	// Path has dots between its keys.
+	Path string `json:"path"`
+	// Part is ref (name:tag), repository or tag. Empty means ref.
+	Part string `json:"part,omitempty"`
+}
+
+// A ControlPlane is what turns Gateway API objects into configuration.
+type ControlPlane struct {
+	Namespace string `json:"namespace"`
+	// Selector is the labels of its pods.
+	Selector map[string]string `json:"selector"`
+	// Workloads are awaited after the installation, and parked.
+	Workloads []Workload `json:"workloads"`
+	Metrics   *Endpoint  `json:"metrics,omitempty"`
+}
+
+// A DataPlane is what carries the traffic.
+type DataPlane struct {
+	// PerGateway: each Gateway has pods of its own. Otherwise one set of
+	// pods serves them all.
+	PerGateway bool `json:"perGateway"`
+	// Namespace, Selector: where its pods, Services and workloads are.
+	Namespace string            `json:"namespace"`
+	Selector  map[string]string `json:"selector"`
+	// Container is the proxy's.
+	Container string `json:"container"`
+	// WorkloadKind is Deployment, DaemonSet or StatefulSet.
+	WorkloadKind string    `json:"workloadKind"`
+	Metrics      *Endpoint `json:"metrics,omitempty"`
+	Admin        *Admin    `json:"admin,omitempty"`
+}
+
+// A Workload is a Deployment, DaemonSet or StatefulSet of the release.
+type Workload struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// An Endpoint answers in the Prometheus text format.
+type Endpoint struct {
+	Port int    `json:"port"`
+	Path string `json:"path"`
+}
+
+// An Admin is a proxy's own view of its configuration.
+type Admin struct {
+	// Format is how the dump is read; measure/configdump knows the formats.
+	Format string `json:"format"`
+	Port   int    `json:"port"`
+	// Loopback: it listens inside the pod only, so it is reached through
+	// the API server's port forwarding.
+	Loopback bool `json:"loopback"`
+}
+
+// A Deviation is one difference from upstream's defaults.
+type Deviation struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// A Variant is another way to install the same product.
+type Variant struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Why it exists: what it changes that matters to a measurement.
+	Why string `json:"why"`
+	// Values is a file of this folder, laid over the default's values.
+	Values string `json:"values,omitempty"`
+	// Patch is laid over this file (a JSON merge patch).
+	Patch map[string]any `json:"patch,omitempty"`
+}
