@@ -18,6 +18,7 @@ type format struct {
 }
 
 var formats = []format{
+	{"html", "report.html", writeHTML},
 	{"json", "report.json", writeJSON},
 }
 

@@ -109,6 +109,17 @@ func (s Scale) Setting(v float64) string {
 	return s.with(number)
 }
 
+// Decimals writes v without the unit, to that many decimals: for the ticks of
+// an axis, which share their step.
+func (s Scale) Decimals(v float64, decimals int) string {
+	text := strconv.FormatFloat(v*s.factor, 'f', decimals, 64)
+	whole, fraction, found := strings.Cut(text, ".")
+	if !found {
+		return group(whole)
+	}
+	return group(whole) + "." + fraction
+}
+
 func (s Scale) with(number string) string {
 	switch {
 	case s.Symbol == "" || number == "–":

@@ -1,0 +1,137 @@
+package chart
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+)
+
+func (d *drawing) open(b *strings.Builder) {
+	c := d.chart
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-labelledby="%s-t %s-d" viewBox="0 0 %d %d"`,
+		c.ID, c.ID, d.size.Width, d.size.Height)
+	if !d.empty {
+		fmt.Fprintf(b, ` data-kind="%s" data-x="%s" data-y="%s"`, c.Kind, readout(d.x), readout(d.y))
+	}
+	fmt.Fprintf(b, `><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
+		c.ID, html.EscapeString(c.Title), c.ID, html.EscapeString(c.Description))
+}
+
+// readout is what a script needs to turn pixels back into values: the ends in
+// base units, their pixels, whether logarithmic, and the unit.
+func readout(s scale) string {
+	return html.EscapeString(fmt.Sprintf("%g|%g|%s|%s|%t|%s|%s", s.lo, s.hi, px(s.from), px(s.to), s.axis.Log, s.axis.Unit, s.axis.Title))
+}
+
+func (d *drawing) axes(b *strings.Builder) {
+	b.WriteString(`<g class="axes"><path class="grid" d="`)
+	for _, t := range d.y.ticks {
+		if y := d.y.at(t.at); y < d.bottom-0.5 {
+			fmt.Fprintf(b, "M%s %sH%s", px(d.left), px(y), px(d.right))
+		}
+	}
+	fmt.Fprintf(b, `"/><path class="axis" d="M%s %sH%s`, px(d.left), px(d.bottom), px(d.right))
+	for _, t := range d.x.ticks {
+		fmt.Fprintf(b, "M%s %sv5", px(d.x.at(t.at)), px(d.bottom))
+	}
+	b.WriteString(`"/>`)
+	for _, t := range d.y.ticks {
+		fmt.Fprintf(b, `<text x="%s" y="%s" text-anchor="end">%s</text>`, px(d.left-7), px(d.y.at(t.at)+4), html.EscapeString(t.label))
+	}
+	for _, t := range d.x.ticks {
+		x := d.x.at(t.at)
+		// Labels at the ends stay inside the picture.
+		half := float64(len([]rune(t.label))) * fontWidth / 2
+		x = min(max(x, half), float64(d.size.Width)-half)
+		fmt.Fprintf(b, `<text x="%s" y="%s" text-anchor="middle">%s</text>`, px(x), px(d.bottom+19), html.EscapeString(t.label))
+	}
+	fmt.Fprintf(b, `<text class="title" x="%s" y="12">%s</text>`, px(0), html.EscapeString(d.y.title))
+	fmt.Fprintf(b, `<text class="title" x="%s" y="%s" text-anchor="end">%s</text></g>`,
+		px(d.right), px(d.bottom+39), html.EscapeString(d.x.title))
+}
+
+func (d *drawing) curves(b *strings.Builder) {
+	for _, faint := range []bool{true, false} {
+		for i, c := range d.chart.Curves {
+			if c.Faint == faint {
+				d.curve(b, i, c)
+			}
+		}
+	}
+}
+
+func (d *drawing) curve(b *strings.Builder, index int, c Curve) {
+	class := fmt.Sprintf("curve %s s%d", d.chart.Kind, c.Color%Colors)
+	if dash := c.Dash % Dashes; dash > 0 && d.chart.Kind != Scatter {
+		class += fmt.Sprintf(" d%d", dash)
+	}
+	if c.Faint {
+		class += " faint"
+	}
+	fmt.Fprintf(b, `<path class="%s" data-curve="%d" data-title="%s" d="`, class, index, html.EscapeString(c.Title))
+	d.path(b, c)
+	b.WriteString(`"/>`)
+}
+
+// path writes the points of a curve. A gap ends a run of points.
+func (d *drawing) path(b *strings.Builder, c Curve) {
+	var run []point
+	flush := func() {
+		kept := run
+		if d.chart.Kind == Scatter {
+			kept = thinCloud(run)
+		} else {
+			kept = thinCurve(run)
+		}
+		d.drawn += len(kept)
+		writeRun(b, d.chart.Kind, kept)
+		run = run[:0]
+	}
+	for i := range min(len(c.X), len(c.Y)) {
+		x, y := c.X[i], c.Y[i]
+		if !d.x.holds(x) || !d.y.holds(y) {
+			if !math.IsNaN(x) && !math.IsNaN(y) {
+				d.points++
+				d.offAxis++
+				d.drawn++ // said apart
+			}
+			if d.chart.Kind != Scatter {
+				flush()
+			}
+			continue
+		}
+		d.points++
+		run = append(run, point{d.x.at(x), d.y.at(y)})
+	}
+	flush()
+}
+
+func writeRun(b *strings.Builder, kind Kind, points []point) {
+	for i, p := range points {
+		switch {
+		case kind == Scatter:
+			fmt.Fprintf(b, "M%s %sh0", px(p.x), px(p.y))
+		case i == 0:
+			fmt.Fprintf(b, "M%s %s", px(p.x), px(p.y))
+			if len(points) == 1 {
+				b.WriteString("h0") // a dot, by its round cap
+			}
+		case kind == Step:
+			if px(p.x) != px(points[i-1].x) {
+				fmt.Fprintf(b, "H%s", px(p.x))
+			}
+			if px(p.y) != px(points[i-1].y) {
+				fmt.Fprintf(b, "V%s", px(p.y))
+			}
+		default:
+			fmt.Fprintf(b, "L%s %s", px(p.x), px(p.y))
+		}
+	}
+}
+
+// px writes a coordinate to a tenth of a pixel.
+func px(v float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+}

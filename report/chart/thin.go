@@ -1,0 +1,62 @@
+package chart
+
+import "math"
+
+// A point is a place in the picture, in pixels.
+type point struct{ x, y float64 }
+
+// thinCurve keeps, of the points in each column of pixels, the first, lowest,
+// highest and last one in their order: what they cover is the same.
+func thinCurve(points []point) []point {
+	if len(points) <= 4 {
+		return points
+	}
+	var kept []point
+	for start := 0; start < len(points); {
+		column := math.Floor(points[start].x)
+		end := start + 1
+		for end < len(points) && math.Floor(points[end].x) == column {
+			end++
+		}
+		kept = appendColumn(kept, points[start:end])
+		start = end
+	}
+	return kept
+}
+
+func appendColumn(kept, column []point) []point {
+	if len(column) <= 4 {
+		return append(kept, column...)
+	}
+	lowest, highest := 0, 0
+	for i, p := range column {
+		if p.y < column[lowest].y {
+			lowest = i
+		}
+		if p.y > column[highest].y {
+			highest = i
+		}
+	}
+	last := -1
+	for _, i := range []int{0, min(lowest, highest), max(lowest, highest), len(column) - 1} {
+		if i != last {
+			kept = append(kept, column[i])
+		}
+		last = i
+	}
+	return kept
+}
+
+// thinCloud keeps one point a pixel.
+func thinCloud(points []point) []point {
+	seen := make(map[[2]int]bool, len(points))
+	kept := points[:0:0]
+	for _, p := range points {
+		pixel := [2]int{int(math.Round(p.x)), int(math.Round(p.y))}
+		if !seen[pixel] {
+			seen[pixel] = true
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,324 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+
+	"github.com/gatemark/gatemark/report/quantity"
+	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/stat"
+)
+
+// A section is one scenario in one variant, on every implementation.
+type section struct {
+	Anchor   string
+	Name     string
+	Scenario result.Scenario
+	Variant  string
+	Title    string
+	Question string
+	Method   string
+	Arms     []*arm
+	// Headline are the metrics to show first; All has the others as well.
+	Headline []metricRow
+	All      []metricRow
+	Figures  []figure
+}
+
+// An arm is the trials of one implementation in a section.
+type arm struct {
+	Treatment treatment
+	Trials    []*trialView
+	Valid     []*result.Trial
+	Outcomes  string
+}
+
+// A trialView is a trial as it is shown.
+type trialView struct {
+	*result.Trial
+	Anchor     string
+	Treatment  treatment
+	Standing   string
+	Counts     bool // as evidence
+	Facts      []fact
+	Parameters string
+	Gates      grid
+	Metrics    grid
+	Tables     []grid
+	Events     grid
+	Data       grid
+	// Source is the trial's file, relative to the report.
+	Source string
+}
+
+func (s *section) arm(treatment string) *arm {
+	for _, a := range s.Arms {
+		if a.Treatment.Name == treatment {
+			return a
+		}
+	}
+	return nil
+}
+
+// Single returns the section's trial where it has just one, which is then
+// shown unfolded.
+func (s *section) Single() *trialView {
+	if len(s.Arms) == 1 && len(s.Arms[0].Trials) == 1 {
+		return s.Arms[0].Trials[0]
+	}
+	return nil
+}
+
+// sections groups trials by scenario and variant, in the order of their names.
+func (v *view) sections() []*section {
+	type key struct{ scenario, variant string }
+	byKey := map[key]*section{}
+	for i, t := range v.Trials {
+		k := key{t.Scenario, t.Variant}
+		s := byKey[k]
+		if s == nil {
+			s = newSection(v.Run, t.Scenario, t.Variant)
+			byKey[k] = s
+		}
+		a := s.arm(t.Implementation)
+		if a == nil {
+			a = &arm{Treatment: v.treatment(t.Implementation)}
+			s.Arms = append(s.Arms, a)
+		}
+		a.Trials = append(a.Trials, newTrialView(fmt.Sprintf("trial-%d-%s", i+1, slug(t.ID)), t, a.Treatment))
+		if valid(t) {
+			a.Valid = append(a.Valid, t)
+		}
+	}
+	list := slices.SortedFunc(maps.Values(byKey), func(a, b *section) int { return cmp.Compare(a.Name, b.Name) })
+	for i, s := range list {
+		s.Anchor = fmt.Sprintf("scenario-%d-%s", i+1, slug(s.Name))
+		s.finish()
+	}
+	return list
+}
+
+func newSection(run *result.Run, scenario, variant string) *section {
+	described := run.Scenarios[scenario]
+	s := &section{
+		Name: scenarioName(scenario, variant), Scenario: described, Variant: variant,
+		Title: cmp.Or(described.Title, scenario), Question: described.Question, Method: described.Method,
+	}
+	if variant != "" {
+		s.Title += " (" + variant + ")"
+	}
+	return s
+}
+
+func (s *section) finish() {
+	slices.SortFunc(s.Arms, func(a, b *arm) int { return cmp.Compare(a.Treatment.Name, b.Treatment.Name) })
+	for _, a := range s.Arms {
+		var trials []*result.Trial
+		for _, t := range a.Trials {
+			trials = append(trials, t.Trial)
+		}
+		a.Outcomes = outcomes(trials)
+	}
+	headline := s.headline()
+	for _, name := range s.metricNames(headline) {
+		row := s.metricRow(name)
+		s.All = append(s.All, row)
+		if slices.Contains(headline, name) {
+			s.Headline = append(s.Headline, row)
+		}
+	}
+	s.Figures = s.figures()
+}
+
+// maxHeadline is how many metrics come first where the scenario names none.
+const maxHeadline = 4
+
+func (s *section) headline() []string {
+	if len(s.Scenario.Headline) > 0 {
+		return s.Scenario.Headline
+	}
+	names := s.metricNames(nil)
+	return names[:min(len(names), maxHeadline)]
+}
+
+// metricNames lists the metrics of valid trials, those of first in front.
+func (s *section) metricNames(first []string) []string {
+	names := map[string]bool{}
+	for _, a := range s.Arms {
+		for _, t := range a.Valid {
+			for name := range t.Metrics {
+				names[name] = true
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	list := slices.Clone(first)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !slices.Contains(first, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func newTrialView(anchor string, t *result.Trial, treatment treatment) *trialView {
+	v := &trialView{
+		Trial: t, Anchor: anchor, Treatment: treatment, Standing: standing(t), Counts: valid(t),
+		Source: "trials/" + url.PathEscape(t.ID) + "/trial.json",
+	}
+	v.Facts = []fact{
+		{"Trial", t.ID},
+		{"Run", t.RunID},
+		{"Implementation", t.Implementation},
+		{"Scenario", scenarioName(t.Scenario, t.Variant)},
+		{"Block", fmt.Sprintf("%d, attempt %d", t.Block, t.Attempt)},
+		{"Started", instant(t.Started)},
+		{"Took", quantity.Duration(t.Duration)},
+		{"Outcome", string(t.Outcome)},
+		{"Schema", t.SchemaVersion},
+	}
+	if t.Reason != "" {
+		v.Facts = append(v.Facts, fact{"Reason", t.Reason})
+	}
+	v.Parameters = indented(t.Parameters)
+	v.Gates = gateGrid(t.Gates).compact()
+	v.Metrics = metricGrid(t.Metrics).compact()
+	for _, table := range t.Tables {
+		v.Tables = append(v.Tables, grid{Name: table.Name, Title: table.Title, Columns: tableColumns(table), Rows: table.Rows})
+	}
+	v.Events = eventGrid(t.Events).compact()
+	v.Data = dataGrid(t).compact()
+	return v
+}
+
+func gateGrid(gates []result.Gate) grid {
+	g := grid{
+		Title:   "Validity gates",
+		Note:    "What had to hold for this trial to be evidence.",
+		Columns: slices.Concat(text("Gate", "Held"), numbers("Value", "Limit"), text("What was compared")),
+	}
+	for _, gate := range gates {
+		held := "yes"
+		if !gate.OK {
+			held = "no"
+		}
+		scale := quantity.For(cmp.Or(gate.Limit, gate.Value), gate.Unit)
+		g.Rows = append(g.Rows, []string{gate.Name, held, scale.Write(gate.Value), scale.Setting(gate.Limit), gate.Text})
+	}
+	return g
+}
+
+// maxEvents bounds the events listed for one trial; its file has all.
+const maxEvents = 200
+
+func eventGrid(events []result.Event) grid {
+	g := grid{Title: "Events", Columns: slices.Concat(numbers("At"), text("Event", "Object", "What happened"))}
+	for i, e := range events {
+		if i == maxEvents {
+			g.Note = fmt.Sprintf("The first %d of %s.", maxEvents, quantity.Count(len(events)))
+			break
+		}
+		g.Rows = append(g.Rows, []string{quantity.For(1, "s").Write(e.At), e.Name, e.Object, e.Text})
+	}
+	return g
+}
+
+// dataGrid lists the raw data that a trial's file has.
+func dataGrid(t *result.Trial) grid {
+	g := grid{
+		Title:   "Raw data",
+		Note:    "Every row is in the trial's file.",
+		Columns: slices.Concat(text("Series", "Column", "Unit"), numbers("Rows", "Empty", "Min", "Median", "Max")),
+	}
+	for _, s := range t.Series {
+		name := s.Name
+		if s.Title != "" {
+			name += ": " + s.Title
+		}
+		for _, c := range s.Columns {
+			title := c.Name
+			if c.Title != "" {
+				title += ": " + c.Title
+			}
+			row := []string{name, title, c.Unit, quantity.Count(s.Len())}
+			g.Rows = append(g.Rows, append(row, columnSummary(c)...))
+			name = ""
+		}
+	}
+	return g
+}
+
+func columnSummary(c result.Column) []string {
+	if len(c.Labels) > 0 {
+		distinct := map[string]bool{}
+		for _, l := range c.Labels {
+			distinct[l] = true
+		}
+		names := slices.Sorted(maps.Keys(distinct))
+		shown := joinWords(names)
+		if len(names) > 4 {
+			shown = quantity.Count(len(names)) + " labels"
+		}
+		return []string{"", shown, "", ""}
+	}
+	s := stat.Summarize(c.Values, stat.Options{})
+	empty := len(c.Values) - s.N
+	scale := quantity.For(s.P50, c.Unit)
+	if math.IsNaN(s.P50) {
+		scale = quantity.For(0, c.Unit)
+	}
+	return []string{quantity.Count(empty), scale.Write(s.Min), scale.Write(s.P50), scale.Write(s.Max)}
+}
+
+// tableColumns aligns columns of numbers right.
+func tableColumns(t result.Table) []column {
+	columns := text(t.Columns...)
+	for i := range columns {
+		columns[i].Number = len(t.Rows) > 0
+		for _, row := range t.Rows {
+			if i < len(row) && !looksNumeric(row[i]) {
+				columns[i].Number = false
+			}
+		}
+	}
+	return columns
+}
+
+func looksNumeric(cell string) bool {
+	if cell == "" || cell == "–" || cell == "-" {
+		return true
+	}
+	c := cell[0]
+	return c >= '0' && c <= '9' || (c == '-' || c == '+' || c == '<' || c == '~') && len(cell) > 1 && cell[1] >= '0' && cell[1] <= '9'
+}
+
+// indented lays out JSON for reading. What is not JSON is shown as it is.
+func indented(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// FirstTables is the first valid trial with tables, to show in front of the
+// folded trials; nil for none.
+func (a *arm) FirstTables() *trialView {
+	for _, t := range a.Trials {
+		if t.Counts && len(t.Tables) > 0 {
+			return t
+		}
+	}
+	return nil
+}
