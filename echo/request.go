@@ -1,0 +1,143 @@
+package echo
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"github.com/gatemark/gatemark/marker"
+)
+
+// maxHead bounds a request's line and header fields, in bytes.
+const maxHead = 64 << 10
+
+// MaxSize bounds the response body that a request may ask for, in bytes.
+const MaxSize = 256 << 20
+
+// A request is the head of one, as far as it matters here. Its slices point
+// into the connection's buffer.
+type request struct {
+	head       bool // asks for no body
+	oldVersion bool // HTTP/1.0
+	close      bool
+	keepAlive  bool
+	expects    bool // 100-continue
+	chunked    bool
+	length     int64 // of its body
+	size       int   // of the body that it asks for
+
+	route, generation []byte
+}
+
+var (
+	errRequest = errors.New("malformed request")
+	errSize    = errors.New("body size is not a number in range")
+)
+
+var (
+	headEnd    = []byte("\r\n\r\n")
+	lineEnd    = []byte("\r\n")
+	sizeQuery  = []byte("size=")
+	version11  = []byte("HTTP/1.1")
+	version10  = []byte("HTTP/1.0")
+	methodHead = []byte("HEAD")
+)
+
+// parse reads a head, without the empty line at its end.
+func (r *request) parse(head []byte) error {
+	*r = request{}
+	line, fields, _ := bytes.Cut(head, lineEnd)
+	method, rest, ok := bytes.Cut(line, space)
+	target, version, ok2 := bytes.Cut(rest, space)
+	if !ok || !ok2 || len(method) == 0 || len(target) == 0 {
+		return errRequest
+	}
+	r.head = bytes.Equal(method, methodHead)
+	switch {
+	case bytes.Equal(version, version11):
+	case bytes.Equal(version, version10):
+		r.oldVersion = true
+	default:
+		return errRequest
+	}
+	sizeErr := r.query(target)
+	for len(fields) > 0 {
+		line, fields, _ = bytes.Cut(fields, lineEnd)
+		if err := r.field(line); errors.Is(err, errSize) {
+			sizeErr = err // the rest must still be read: how long is the body?
+		} else if err != nil {
+			return err
+		}
+	}
+	return sizeErr
+}
+
+var space = []byte{' '}
+
+// query looks for "size=" among the target's parameters.
+func (r *request) query(target []byte) error {
+	mark := bytes.IndexByte(target, '?')
+	if mark < 0 {
+		return nil
+	}
+	for parameters := target[mark+1:]; len(parameters) > 0; {
+		var p []byte
+		p, parameters, _ = bytes.Cut(parameters, []byte{'&'})
+		if value, ok := bytes.CutPrefix(p, sizeQuery); ok {
+			return r.setSize(value)
+		}
+	}
+	return nil
+}
+
+func (r *request) setSize(value []byte) error {
+	n, err := strconv.ParseUint(string(value), 10, 63)
+	if err != nil || n > MaxSize {
+		return errSize
+	}
+	r.size = int(n)
+	return nil
+}
+
+func (r *request) field(line []byte) error {
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 {
+		return errRequest
+	}
+	name, value := line[:colon], bytes.TrimSpace(line[colon+1:])
+	// Few fields matter; their lengths tell most of the others apart.
+	switch len(name) {
+	case len(marker.RouteHeader): // and Content-Length
+		if is(name, marker.RouteHeader) {
+			r.route = value
+		} else if is(name, "Content-Length") {
+			n, err := strconv.ParseUint(string(value), 10, 62)
+			if err != nil {
+				return errRequest
+			}
+			r.length = int64(n)
+		}
+	case len(marker.GenerationHeader):
+		if is(name, marker.GenerationHeader) {
+			r.generation = value
+		}
+	case len(marker.SizeHeader):
+		if is(name, marker.SizeHeader) {
+			return r.setSize(value)
+		}
+	case len("Connection"):
+		if is(name, "Connection") {
+			r.close = r.close || is(value, "close")
+			r.keepAlive = r.keepAlive || is(value, "keep-alive")
+		}
+	case len("Expect"):
+		r.expects = r.expects || is(name, "Expect") && is(value, "100-continue")
+	case len("Transfer-Encoding"):
+		r.chunked = r.chunked || is(name, "Transfer-Encoding")
+	}
+	return nil
+}
+
+func is(text []byte, want string) bool {
+	return len(text) == len(want) && bytes.EqualFold(text, []byte(want))
+}
