@@ -12,6 +12,12 @@ import (
 	"syscall"
 
 	"github.com/gatemark/gatemark/internal/cli"
+	"github.com/gatemark/gatemark/internal/cli/down"
+	"github.com/gatemark/gatemark/internal/cli/kubeconfig"
+	"github.com/gatemark/gatemark/internal/cli/kubectl"
+	"github.com/gatemark/gatemark/internal/cli/status"
+	"github.com/gatemark/gatemark/internal/cli/supervise"
+	"github.com/gatemark/gatemark/internal/cli/up"
 	"github.com/gatemark/gatemark/internal/cli/version"
 	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/spf13/cobra"
@@ -96,6 +102,12 @@ func printError(streams cli.Streams, err error) {
 
 func commands(streams cli.Streams) []*cobra.Command {
 	return []*cobra.Command{
+		up.New(streams),
+		down.New(streams),
+		status.New(streams),
+		kubeconfig.New(streams),
+		kubectl.New(streams),
+		supervise.New(streams),
 		version.New(streams),
 	}
 }

@@ -1,0 +1,70 @@
+// Package kubectl is the command that runs the bundled kubectl against a
+// local cluster.
+package kubectl
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/gatemark/gatemark/cluster/local"
+	"github.com/gatemark/gatemark/internal/cli"
+	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/spf13/cobra"
+)
+
+// exec is syscall.Exec but in tests.
+type exec func(path string, argv, env []string) error
+
+// New returns the command.
+func New(streams cli.Streams) *cobra.Command { return newCommand(streams, syscall.Exec) }
+
+func newCommand(streams cli.Streams, run exec) *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl [--name CLUSTER] ARGUMENT...",
+		Short: "Run the bundled kubectl against a local cluster",
+		Long: `Run the bundled kubectl with a local cluster's kubeconfig. Everything is passed
+on to kubectl, but for a --name that comes first.`,
+		Example: `  gatemark kubectl get pods -A
+  gatemark kubectl --name second top nodes`,
+		// kubectl's flags are kubectl's.
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, args, err := split(args)
+			if err != nil {
+				return err
+			}
+			c, err := local.Find("", name)
+			if err != nil {
+				return err
+			}
+			path, argv0 := c.Program("kubectl")
+			// Of two values, kubectl would take the first.
+			env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "KUBECONFIG=") })
+			env = append(env, "KUBECONFIG="+c.Kubeconfig())
+			if err := run(path, append([]string{argv0}, args...), env); err != nil {
+				return fmt.Errorf("running %s: %w", path, err)
+			}
+			return nil
+		},
+	}
+}
+
+// split takes a leading --name off the arguments.
+func split(args []string) (name string, rest []string, err error) {
+	if len(args) == 0 {
+		return local.DefaultName, nil, nil
+	}
+	if value, ok := strings.CutPrefix(args[0], "--name="); ok {
+		return value, args[1:], nil
+	}
+	if args[0] != "--name" {
+		return local.DefaultName, args, nil
+	}
+	if len(args) < 2 {
+		return "", nil, failure.WithCode(fmt.Errorf("--name needs the name of a cluster"), failure.Usage)
+	}
+	return args[1], args[2:], nil
+}
