@@ -19,15 +19,22 @@ type Part struct {
 // Contains reports whether the part speaks of text.
 func (p Part) Contains(text string) bool { return bytes.Contains(p.Raw, []byte(text)) }
 
-// EnvoyRoutesPath asks Envoy's admin for its dynamic route configurations
+// envoyRoutesPath asks Envoy's admin for its dynamic route configurations
 // only: a whole dump at 3000 routes is many megabytes.
-const EnvoyRoutesPath = "/config_dump?resource=dynamic_route_configs"
+const envoyRoutesPath = "/config_dump?resource=dynamic_route_configs"
 
-// Formats tells how each format of configuration dump is read, by the name
-// that an implementation's data uses.
-var Formats = map[string]func([]byte) ([]Part, error){"envoy": EnvoyRoutes}
+// A Format is how a kind of proxy shows its configuration.
+type Format struct {
+	// Path asks for the routes.
+	Path string
+	// Read reads the answer.
+	Read func([]byte) ([]Part, error)
+}
 
-// EnvoyRoutes reads the answer to EnvoyRoutesPath: RouteConfigurations with
+// Formats are the known formats, by the names that implementations' data use.
+var Formats = map[string]Format{"envoy": {envoyRoutesPath, EnvoyRoutes}}
+
+// EnvoyRoutes reads the dynamic route configurations of a dump, with
 // their last_updated (envoy.admin.v3.RoutesConfigDump.DynamicRouteConfig).
 func EnvoyRoutes(data []byte) ([]Part, error) {
 	var dump struct {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/gatemark/gatemark/internal/cli"
 	"github.com/gatemark/gatemark/internal/cli/down"
+	"github.com/gatemark/gatemark/internal/cli/echo"
 	"github.com/gatemark/gatemark/internal/cli/kubeconfig"
 	"github.com/gatemark/gatemark/internal/cli/kubectl"
+	"github.com/gatemark/gatemark/internal/cli/runner"
 	"github.com/gatemark/gatemark/internal/cli/status"
 	"github.com/gatemark/gatemark/internal/cli/supervise"
 	"github.com/gatemark/gatemark/internal/cli/up"
@@ -107,7 +109,9 @@ func commands(streams cli.Streams) []*cobra.Command {
 		status.New(streams),
 		kubeconfig.New(streams),
 		kubectl.New(streams),
-		supervise.New(streams),
+		echo.New(streams),
 		version.New(streams),
+		supervise.New(streams),
+		runner.New(streams),
 	}
 }

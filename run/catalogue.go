@@ -1,0 +1,19 @@
+package run
+
+import (
+	"github.com/gatemark/gatemark/plan"
+	"github.com/gatemark/gatemark/scenario"
+)
+
+// Scenarios lists what a plan can ask for.
+func Scenarios() []plan.Scenario {
+	var all []plan.Scenario
+	for _, s := range scenario.All() {
+		entry := plan.Scenario{Name: s.Name, Check: s.Check}
+		for _, p := range s.Parameters {
+			entry.Parameters = append(entry.Parameters, plan.Parameter(p))
+		}
+		all = append(all, entry)
+	}
+	return all
+}

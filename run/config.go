@@ -1,0 +1,50 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/gatemark/gatemark/plan"
+	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/scenario"
+)
+
+// A Config is all that the runner in the cluster is told.
+type Config struct {
+	RunID     string                     `json:"runID"`
+	Namespace string                     `json:"namespace"`
+	Plan      *plan.Plan                 `json:"plan"`
+	Schedule  []result.TrialRef          `json:"schedule"`
+	Targets   map[string]scenario.Target `json:"targets"`
+	EchoImage string                     `json:"echoImage"`
+	// AuditLog is the path of the API server's audit log in the runner's pod,
+	// or "" where there is none.
+	AuditLog string `json:"auditLog,omitempty"`
+	// Finished are the attempts that the user's machine has already, by name:
+	// a runner that takes over from a lost one does not repeat them.
+	Finished map[string]result.Outcome `json:"finished,omitempty"`
+}
+
+// ReadConfig reads a runner's configuration.
+func ReadConfig(path string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the runner's configuration: %w", err)
+	}
+	c := new(Config)
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, fmt.Errorf("read the runner's configuration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// parameters returns the resolved parameters of a trial.
+func (c *Config) parameters(ref result.TrialRef) (scenario.Values, error) {
+	for _, s := range c.Plan.Scenarios {
+		if s.Name == ref.Scenario && s.Variant == ref.Variant {
+			return s.Parameters, nil
+		}
+	}
+	return nil, fmt.Errorf("trial %s: its scenario is not in the plan", ref.ID)
+}

@@ -1,0 +1,32 @@
+package run
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gatemark/gatemark/implementation"
+	"github.com/gatemark/gatemark/scenario"
+)
+
+// Target is what a scenario must know of an implementation that is in a
+// cluster under the name of a treatment.
+func Target(treatment string, i *implementation.Implementation) (scenario.Target, error) {
+	// The data plane's place depends on the Gateway: it stays a template,
+	// which the scenario fills in with its own.
+	namespace, pods, err := i.DataPlaneOf("{{.Namespace}}", "{{.Name}}")
+	if err != nil {
+		return scenario.Target{}, fmt.Errorf("implementation %s: %w", treatment, err)
+	}
+	target := scenario.Target{
+		Treatment:      treatment,
+		GatewayClass:   i.GatewayClass.Name,
+		ControllerName: i.GatewayClass.ControllerName,
+		ControlPlane:   scenario.Selector{Namespace: i.ControlPlane.Namespace, Labels: labels.Set(i.ControlPlane.Selector).String()},
+		DataPlane:      scenario.Selector{Namespace: namespace, Labels: labels.Set(pods).String()},
+	}
+	if admin := i.DataPlane.Admin; admin != nil {
+		target.ConfigDump = &scenario.ConfigDump{Format: admin.Format, Port: admin.Port}
+	}
+	return target, nil
+}

@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gatemark/gatemark/measure/configdump"
+)
+
+// A configClock reads, from each replica's own configuration dump, when a
+// route came into force there: a clock independent of our probing.
+type configClock struct {
+	format  configdump.Format
+	sources map[string]*configdump.Source
+	err     error
+}
+
+// A configInstant is when a replica took the configuration with a route, by
+// its node's wall clock.
+type configInstant struct {
+	replica string
+	updated time.Time
+}
+
+// openConfigClock reaches every replica's dump. It says in the trial's notes
+// where there is none: the clock is a check, and no trial depends on it.
+func openConfigClock(ctx context.Context, t *Trial, s *stage) *configClock {
+	c := &configClock{sources: map[string]*configdump.Source{}}
+	dump := t.Target.ConfigDump
+	if dump == nil {
+		t.Note("The implementation has no configuration dump to hold the probes against.")
+		return c
+	}
+	var known bool
+	if c.format, known = configdump.Formats[dump.Format]; !known {
+		t.Note("The configuration dump is in the unknown format %q.", dump.Format)
+		return c
+	}
+	for _, r := range s.replicas {
+		namespace, pod, ok := strings.Cut(r.Pod, "/")
+		if !ok {
+			continue
+		}
+		source, err := configdump.Open(ctx, t.Kube.Config, namespace, pod, dump.Port)
+		if err != nil {
+			t.Note("The configuration dump of %s cannot be read: %v.", r.Pod, err)
+			continue
+		}
+		c.sources[r.Pod] = source
+	}
+	return c
+}
+
+// read finds the route in each replica's configuration.
+func (c *configClock) read(ctx context.Context, route string) []configInstant {
+	var instants []configInstant
+	for replica, source := range c.sources {
+		at, err := c.readOne(ctx, source, route)
+		if err != nil {
+			c.err = fmt.Errorf("%s: %w", replica, err)
+			continue
+		}
+		instants = append(instants, configInstant{replica, at})
+	}
+	return instants
+}
+
+func (c *configClock) readOne(ctx context.Context, source *configdump.Source, route string) (time.Time, error) {
+	data, err := source.Get(ctx, c.format.Path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	parts, err := c.format.Read(data)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, part := range parts {
+		if part.Contains(route) {
+			return part.Updated, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("route %s is in none of the %d parts of its configuration", route, len(parts))
+}
+
+func (c *configClock) close() {
+	for _, source := range c.sources {
+		source.Close()
+	}
+}

@@ -1,0 +1,255 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/gatemark/gatemark/measure/probe"
+	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/stat"
+)
+
+// The thresholds of the findings. They are about what a user would notice, not
+// about what can be measured.
+const (
+	// flapNoticed: old answers for longer than this after the first right one
+	// are more than workers of one replica taking turns.
+	flapNoticed = 50 * time.Millisecond
+	// growthNoticed is the ratio of the medians of the last and the first
+	// tenth of the routes.
+	growthNoticed = 2.0
+	growthRoutes  = 100
+	// leadNoticed: status current this long before traffic follows.
+	leadNoticed = 50 * time.Millisecond
+	// firstNoticed is how many times slower than the median the first route
+	// may be, and by how much at least.
+	firstNoticed, firstNoticedBy = 3.0, 100 * time.Millisecond
+)
+
+func (p *propagation) findings() {
+	p.findCensored()
+	p.findErrors()
+	p.findMisrouted()
+	p.findFlaps()
+	p.findStatusLead()
+	p.findGrowth()
+	p.findFirstRoute()
+}
+
+func (p *propagation) findCensored() {
+	var names []string
+	accepted := 0
+	var lanes []string
+	for i := range p.routes {
+		r := &p.routes[i]
+		if censored := r.outcome.Censored(); len(censored) > 0 {
+			names = append(names, r.name)
+			lanes = append(lanes, fmt.Sprintf("%s: %s", r.name, strings.Join(censored, ", ")))
+			if r.status >= 0 {
+				accepted++
+			}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	p.Find("never-served", result.Broken,
+		fmt.Sprintf("%d of %d new routes were not served for good within %s; the status of %d of these said that they were accepted",
+			len(names), len(p.routes), p.Values.Duration("limit"), accepted),
+		result.Evidence{Name: "routes, replicas and connections", Text: excerpt(lanes)})
+}
+
+func (p *propagation) findErrors() {
+	total := p.total()
+	if total.ErrorCount() == 0 {
+		return
+	}
+	routes := 0
+	for i := range p.routes {
+		c := p.routes[i].outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.Transition })
+		if c.ErrorCount() > 0 {
+			routes++
+		}
+	}
+	p.Find("errors", result.Broken,
+		fmt.Sprintf("while new routes came into force, users got %d errors (%s) in %d probes, at %d of %d routes; only 404 until it is served, and the right answer from then on, would be correct",
+			total.ErrorCount(), classes(total), total.Sent, routes, len(p.routes)),
+		result.Evidence{Name: "first errors of each replica and kind of connection", Text: excerpt(p.examples())})
+}
+
+// examples are the first errors, in words.
+func (p *propagation) examples() []string {
+	var lines []string
+	for i := range p.routes {
+		r := &p.routes[i]
+		for j := range r.outcome.Lanes {
+			lane := &r.outcome.Lanes[j]
+			for _, e := range lane.Examples {
+				line := fmt.Sprintf("%s %s, %s after the write: %v", r.name, lane, e.At.Round(10*time.Microsecond), e.Class)
+				if e.Status != 0 {
+					line += fmt.Sprintf(", status %d", e.Status)
+				}
+				if e.Text != "" {
+					line += ", " + e.Text
+				}
+				lines = append(lines, fmt.Sprintf("%s (at %s)", line, r.at.Add(e.At).UTC().Format("15:04:05.000")))
+			}
+		}
+	}
+	return lines
+}
+
+func (p *propagation) findMisrouted() {
+	counts := map[string]int{}
+	n := 0
+	for i := range p.routes {
+		for j := range p.routes[i].outcome.Lanes {
+			for from, k := range p.routes[i].outcome.Lanes[j].Misrouted {
+				counts[fmt.Sprintf("%s was answered by %s", p.routes[i].name, from)] += k
+				n += k
+			}
+		}
+	}
+	if n == 0 {
+		return
+	}
+	var lines []string
+	for text, k := range counts {
+		lines = append(lines, fmt.Sprintf("%d times %s", k, text))
+	}
+	sort.Strings(lines)
+	p.Find("misrouted", result.Broken,
+		fmt.Sprintf("%d answers came from another route than the one asked for", n),
+		result.Evidence{Name: "who answered", Text: excerpt(lines)})
+}
+
+func (p *propagation) findFlaps() {
+	var lines []string
+	routes := map[string]bool{}
+	longest := time.Duration(0)
+	for i := range p.routes {
+		r := &p.routes[i]
+		for j := range r.outcome.Lanes {
+			lane := &r.outcome.Lanes[j]
+			if lane.Flaps == 0 {
+				continue
+			}
+			routes[r.name] = true
+			if lane.Stable.Seen() {
+				longest = max(longest, lane.Stable.By.Sub(lane.First.By))
+			}
+			lines = append(lines, fmt.Sprintf("%s %s: %d old answers after the first right one", r.name, lane, lane.Flaps))
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	severity := result.Info
+	if longest > flapNoticed {
+		severity = result.Notable
+	}
+	p.Find("flaps", severity,
+		fmt.Sprintf("at %d of %d routes a replica that had served the new route answered 404 again, for at most %s: parts of a replica take the change at different times",
+			len(routes), len(p.routes), longest.Round(100*time.Microsecond)),
+		result.Evidence{Name: "counts", Text: excerpt(lines)})
+}
+
+func (p *propagation) findStatusLead() {
+	both := p.options().Connections
+	var leads []float64
+	for i := range p.routes {
+		r := &p.routes[i]
+		leads = append(leads, r.after(r.outcome.StableEverywhere(both))-r.statusSeconds())
+	}
+	s := stat.Summarize(finite(leads), stat.Options{})
+	if s.N == 0 || !(s.P50 > leadNoticed.Seconds()) {
+		return
+	}
+	p.Find("status-early", result.Notable,
+		fmt.Sprintf("the status said that a route was accepted, and its references resolved, %s before every replica served it (median of %d routes); who waits for the status sends traffic too early",
+			seconds(s.P50), s.N),
+		result.Evidence{Name: "served for good after status was current", Text: fmt.Sprintf("min %s, median %s, max %s", seconds(s.Min), seconds(s.P50), seconds(s.Max))})
+}
+
+func (p *propagation) findGrowth() {
+	n := len(p.routes)
+	if n < growthRoutes {
+		return
+	}
+	both := p.options().Connections
+	tenth := func(from int) float64 {
+		var all []float64
+		for i := from; i < from+n/10; i++ {
+			all = append(all, p.routes[i].after(p.routes[i].outcome.StableEverywhere(both)))
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	first, last := tenth(1), tenth(n-n/10)
+	if math.IsInf(first, 0) || !(last >= growthNoticed*first) {
+		return
+	}
+	p.Find("grows", result.Costly,
+		fmt.Sprintf("a new route takes longer the more routes there are: %s among the first %d, %s among the last of %d (medians)",
+			seconds(first), n/10, seconds(last), n),
+		result.Evidence{Name: "medians", Text: fmt.Sprintf("routes 2 to %d: %s; routes %d to %d: %s", n/10+1, seconds(first), n-n/10+1, n, seconds(last))})
+}
+
+func (p *propagation) findFirstRoute() {
+	both := p.options().Connections
+	first := p.routes[0].after(p.routes[0].outcome.StableEverywhere(both))
+	rest := p.collect(func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) })
+	s := stat.Summarize(rest, stat.Options{})
+	if len(p.routes) < 2 || math.IsNaN(s.P50) || first < firstNoticed*s.P50 || first < s.P50+firstNoticedBy.Seconds() {
+		return
+	}
+	p.Find("first-route", result.Info,
+		fmt.Sprintf("the first route of a Gateway took %s to be served for good, later ones %s (median)", seconds(first), seconds(s.P50)),
+		result.Evidence{Name: "first route", Text: fmt.Sprintf("%s, median of the other %d: %s", seconds(first), len(rest), seconds(s.P50))})
+}
+
+// classes lists errors by class, the most frequent first.
+func classes(c probe.Counts) string {
+	var parts []string
+	for class, n := range c.Errors {
+		parts = append(parts, fmt.Sprintf("%d× %v", n, class))
+	}
+	for status, n := range c.Status {
+		if status != 200 && status != 404 {
+			parts = append(parts, fmt.Sprintf("status %d: %d×", status, n))
+		}
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, ", ")
+}
+
+// excerptLines bounds evidence that goes into the result itself.
+const excerptLines = 20
+
+func excerpt(lines []string) string {
+	if more := len(lines) - excerptLines; more > 0 {
+		lines = append(slices.Clone(lines[:excerptLines]), fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// seconds is a duration in words, with three digits.
+func seconds(s float64) string {
+	if math.IsInf(s, 0) || math.IsNaN(s) {
+		return "never"
+	}
+	d := time.Duration(s * float64(time.Second))
+	switch {
+	case d.Abs() >= 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d.Abs() >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d.Abs() >= 100*time.Millisecond:
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(10 * time.Microsecond).String()
+}

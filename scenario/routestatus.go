@@ -1,0 +1,115 @@
+package scenario
+
+import (
+	"context"
+	_ "embed"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/measure/history"
+)
+
+// route.yaml is one route, attached to the whole Gateway, that marks what it
+// serves.
+//
+//go:embed route.yaml
+var routeManifest string
+
+// blindLimit is how long a watch may be without a connection: versions from
+// such a gap are stamped late.
+const blindLimit = 50 * time.Millisecond
+
+// A routeStatus knows since when the status of each of the trial's routes is
+// current: accepted by the implementation under test, with its references
+// resolved, in the generation that was written.
+type routeStatus struct {
+	watcher    *history.Watcher
+	controller gatewayv1.GatewayController
+
+	mu       sync.Mutex
+	current  map[string]time.Time
+	versions int
+	changed  chan struct{} // closed and replaced at each change of current
+}
+
+func watchRouteStatus(ctx context.Context, t *Trial) (*routeStatus, error) {
+	s := &routeStatus{
+		controller: gatewayv1.GatewayController(t.Target.ControllerName),
+		current:    map[string]time.Time{}, changed: make(chan struct{}),
+	}
+	var err error
+	s.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"), history.Options{Namespace: t.Namespace}, s.record)
+	return s, err
+}
+
+func (s *routeStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if event.Type == watch.Deleted {
+		return
+	}
+	s.versions++
+	name := event.Object.Name
+	if _, known := s.current[name]; known || !s.isCurrent(event.Object) {
+		return
+	}
+	s.current[name] = event.At
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *routeStatus) isCurrent(route *gatewayv1.HTTPRoute) bool {
+	for _, parent := range route.Status.Parents {
+		if parent.ControllerName != s.controller {
+			continue
+		}
+		ok, _ := kube.Current(parent.Conditions, route.Generation,
+			string(gatewayv1.RouteConditionAccepted), string(gatewayv1.RouteConditionResolvedRefs))
+		return ok
+	}
+	return false
+}
+
+// accepted waits until the route's status is current, until the deadline.
+func (s *routeStatus) accepted(ctx context.Context, name string, deadline time.Time) (time.Time, bool) {
+	timeout := time.NewTimer(time.Until(deadline))
+	defer timeout.Stop()
+	for {
+		s.mu.Lock()
+		at, ok := s.current[name]
+		changed := s.changed
+		s.mu.Unlock()
+		if ok {
+			return at, true
+		}
+		select {
+		case <-ctx.Done():
+			return time.Time{}, false
+		case <-timeout.C:
+			return time.Time{}, false
+		case <-changed:
+		}
+	}
+}
+
+// instants returns since when each route's status is current.
+func (s *routeStatus) instants() map[string]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[string]time.Time, len(s.current))
+	for name, at := range s.current {
+		all[name] = at
+	}
+	return all
+}
+
+func (s *routeStatus) stop() { s.watcher.Stop() }
+
+// gates adds to the trial what it must meet so that no version was missed.
+func (s *routeStatus) gates(t *Trial) {
+	t.Result.Gates = append(t.Result.Gates, s.watcher.Report().Gates(blindLimit)...)
+}

@@ -1,0 +1,190 @@
+package scenario
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/measure/probe"
+)
+
+//go:embed base.yaml
+var baseManifest string
+
+// stageLimit bounds how long backends and a Gateway may take to be ready.
+const stageLimit = 3 * time.Minute
+
+// gatewayName and listenerPort are those of base.yaml.
+const (
+	gatewayName  = "gateway"
+	listenerPort = 80
+)
+
+// A listener of the trial's Gateway. Host may be empty.
+type listener struct{ Name, Host string }
+
+// A stage is the trial's backend and Gateway, ready to be measured.
+type stage struct {
+	gateway  *gatewayv1.Gateway
+	replicas []kube.Replica
+}
+
+// setStage makes the backend and the Gateway, and waits until both are ready
+// and every data-plane replica is known.
+func (t *Trial) setStage(ctx context.Context, backends int, listeners ...listener) (*stage, error) {
+	t.Progress("making the backend and the Gateway")
+	err := t.apply(ctx, "base.yaml", baseManifest, map[string]any{
+		"Namespace": t.Namespace, "EchoImage": t.EchoImage, "Backends": backends,
+		"GatewayClass": t.Target.GatewayClass, "Listeners": listeners,
+	})
+	if err != nil {
+		return nil, Invalid{err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, stageLimit)
+	defer cancel()
+	created := time.Now()
+	key := client.ObjectKey{Namespace: t.Namespace, Name: "echo"}
+	if _, err := kube.Wait(ctx, t.Kube, "deployment "+key.String(), key, available); err != nil {
+		return nil, Invalid{err}
+	}
+	key.Name = gatewayName
+	t.Progress("waiting for the Gateway")
+	gateway, err := kube.WaitGateway(ctx, t.Kube, key)
+	if err != nil {
+		return nil, gatewayError(err)
+	}
+	t.Event(time.Now(), "gateway programmed", key.Name)
+	replicas, err := t.replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.Note("The Gateway was programmed %.1f s after it was created; its data plane had %d %s.",
+		time.Since(created).Seconds(), len(replicas), plural(len(replicas), "replica"))
+	return &stage{gateway, replicas}, nil
+}
+
+// gatewayError tells the implementation's fault from ours: a Gateway that was
+// seen and never became ready is a finding.
+func gatewayError(err error) error {
+	var waited *kube.WaitError
+	if errors.As(err, &waited) && errors.Is(err, context.DeadlineExceeded) {
+		return Failed{err}
+	}
+	return Invalid{err}
+}
+
+// replicas finds the data plane's pods and waits until they are serving.
+func (t *Trial) replicas(ctx context.Context) ([]kube.Replica, error) {
+	selector, err := t.Target.DataPlane.render(t.Namespace, gatewayName)
+	if err != nil {
+		return nil, Invalid{err}
+	}
+	for {
+		replicas, err := kube.Replicas(ctx, t.Kube, selector.Namespace, selector.Labels, listenerPort)
+		if err == nil && len(replicas) > 0 && allServing(replicas) {
+			return replicas, nil
+		}
+		select {
+		case <-ctx.Done():
+			err = errors.Join(err, fmt.Errorf("gateway %s/%s is programmed, and %s serve it", t.Namespace, gatewayName, describe(replicas)))
+			return nil, Failed{err}
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func allServing(replicas []kube.Replica) bool {
+	for _, r := range replicas {
+		if !r.Serving || r.Terminating {
+			return false
+		}
+	}
+	return true
+}
+
+func describe(replicas []kube.Replica) string {
+	serving := 0
+	for _, r := range replicas {
+		if r.Serving && !r.Terminating {
+			serving++
+		}
+	}
+	return fmt.Sprintf("%d of %d replicas", serving, len(replicas))
+}
+
+// targets are the replicas as the prober wants them.
+func (s *stage) targets() []probe.Target {
+	var targets []probe.Target
+	for _, r := range s.replicas {
+		name := r.Pod
+		if name == "" {
+			name = r.Address().String()
+		}
+		targets = append(targets, probe.Target{Name: name, Address: r.Address()})
+	}
+	return targets
+}
+
+func (t *Trial) apply(ctx context.Context, name, manifest string, data any) error {
+	objects, err := t.render(name, manifest, data)
+	if err != nil {
+		return err
+	}
+	return kube.Apply(ctx, t.Kube, objects...)
+}
+
+// render fills a manifest and labels its objects as the trial's.
+func (t *Trial) render(name, manifest string, data any) ([]*unstructured.Unstructured, error) {
+	objects, err := kube.Render(name, manifest, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		kube.Own(o, t.RunID, t.Result.ID)
+	}
+	return objects, nil
+}
+
+func (s Selector) render(namespace, gateway string) (Selector, error) {
+	data := map[string]string{"Namespace": namespace, "Name": gateway}
+	fill := func(text string) (string, error) {
+		tmpl, err := template.New("selector").Option("missingkey=error").Parse(text)
+		if err != nil {
+			return "", fmt.Errorf("selector %q: %w", text, err)
+		}
+		var b strings.Builder
+		if err := tmpl.Execute(&b, data); err != nil {
+			return "", fmt.Errorf("selector %q: %w", text, err)
+		}
+		return b.String(), nil
+	}
+	ns, err1 := fill(s.Namespace)
+	labels, err2 := fill(s.Labels)
+	return Selector{Namespace: ns, Labels: labels}, errors.Join(err1, err2)
+}
+
+func available(d *appsv1.Deployment) (bool, string) {
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	have := d.Status.AvailableReplicas
+	return d.Status.ObservedGeneration >= d.Generation && have >= want, fmt.Sprintf("%d of %d available", have, want)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

@@ -1,0 +1,128 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/stat"
+)
+
+// A Trial is what a scenario works with: the cluster, the implementation under
+// test, its parameters, and the result to fill.
+type Trial struct {
+	Kube   *kube.Client
+	RunID  string
+	Target Target
+	// Namespace is the trial's own: empty at the start, and removed after it
+	// with all that is in it.
+	Namespace string
+	Values    Values
+	// EchoImage is the image of the backends.
+	EchoImage string
+	// AuditLog is the path of the API server's audit log, or "".
+	AuditLog string
+	// Progress says how far the trial is.
+	Progress func(format string, args ...any)
+	// Result is the trial's result, with its identity filled in.
+	Result *result.Trial
+	// Attachments are written beside the result.
+	Attachments map[string][]byte
+
+	start time.Time
+}
+
+// Target is the implementation under test, as it is in this cluster.
+type Target struct {
+	Treatment      string `json:"treatment"`
+	GatewayClass   string `json:"gatewayClass"`
+	ControllerName string `json:"controllerName"`
+	// ControlPlane selects the pods of the control plane.
+	ControlPlane Selector `json:"controlPlane"`
+	// DataPlane selects the pods and the Service of one Gateway's data plane.
+	// Both fields may use {{.Namespace}} and {{.Name}} of the Gateway.
+	DataPlane Selector `json:"dataPlane"`
+	// ConfigDump is where a data-plane pod shows its configuration, or nil.
+	ConfigDump *ConfigDump `json:"configDump,omitempty"`
+}
+
+// A Selector finds pods by their labels in a namespace.
+type Selector struct {
+	Namespace string `json:"namespace"`
+	Labels    string `json:"labels"`
+}
+
+// ConfigDump is an HTTP endpoint in a data-plane pod that tells since when
+// each part of its configuration is in force, in a format that configdump knows.
+type ConfigDump struct {
+	Format string `json:"format"`
+	Port   int    `json:"port"`
+}
+
+// Begin sets the zero of the trial's clock.
+func (t *Trial) Begin() { t.start = time.Now() }
+
+// At is an instant in seconds since the trial's clock began.
+func (t *Trial) At(instant time.Time) float64 { return instant.Sub(t.start).Seconds() }
+
+// Event marks an instant.
+func (t *Trial) Event(instant time.Time, name, object string) {
+	t.Result.Events = append(t.Result.Events, result.Event{At: t.At(instant), Name: name, Object: object})
+}
+
+// Find adds a finding.
+func (t *Trial) Find(id string, severity result.Severity, text string, evidence ...result.Evidence) {
+	t.Result.Findings = append(t.Result.Findings, result.Finding{
+		ID: t.Result.Scenario + "/" + id, Severity: severity, Text: text, Evidence: evidence,
+	})
+}
+
+// Gate adds a condition that the trial must meet to be evidence: value must
+// not exceed limit.
+func (t *Trial) Gate(name, text, unit string, value, limit float64) {
+	t.Result.Gates = append(t.Result.Gates, result.Gate{
+		Name: name, Text: text, Unit: unit, Value: value, Limit: limit, OK: value <= limit,
+	})
+}
+
+// Note adds a limit that a reader must know.
+func (t *Trial) Note(format string, args ...any) {
+	t.Result.Notes = append(t.Result.Notes, fmt.Sprintf(format, args...))
+}
+
+// Metric adds a metric under a name.
+func (t *Trial) Metric(name string, m result.Metric) {
+	if t.Result.Metrics == nil {
+		t.Result.Metrics = map[string]result.Metric{}
+	}
+	t.Result.Metrics[name] = m
+}
+
+// Samples summarises seconds as a metric where lower is better.
+func (t *Trial) Samples(name, title string, seconds []float64, o stat.Options) {
+	o.Unit = "s"
+	t.Metric(name, distribution(title, "s", stat.Summarize(seconds, o)).Lower())
+}
+
+// distribution is a summary in the result's terms: what samples do not carry
+// is absent there, NaN here.
+func distribution(title, unit string, s stat.Summary) result.Metric {
+	m := result.Metric{
+		Title: title, Unit: unit, N: s.N, Censored: s.Censored, Limit: s.Limit,
+		Min: known(s.Min), Mean: known(s.Mean), P50: known(s.P50), P90: known(s.P90), P95: known(s.P95),
+		P99: known(s.P99), P999: known(s.P999), Max: known(s.Max),
+		Lo: known(s.Lo), Hi: known(s.Hi), Warnings: s.Warnings,
+	}
+	if m.Lo != nil {
+		m.Confidence = s.Confidence
+	}
+	return m
+}
+
+func known(v float64) *float64 {
+	if v != v {
+		return nil
+	}
+	return &v
+}
