@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/gatemark/gatemark/result"
@@ -20,7 +21,10 @@ type findingItem struct {
 	Severity result.Severity
 	Scenario string
 	// Texts are the distinct sentences, those of the worst severity first.
+	// Sentences that differ in their numbers only are one: the first.
 	Texts []string
+	// Vary says that trials put other numbers into the same sentence.
+	Vary bool
 	// In counts the trials with the finding, Of the valid ones.
 	In, Of int
 	Places []findingPlace
@@ -125,11 +129,20 @@ func (f *findingItem) summarize() {
 	})
 	f.Severity = worst[0].Finding.Severity
 	for _, place := range worst {
-		if !slices.Contains(f.Texts, place.Finding.Text) {
-			f.Texts = append(f.Texts, place.Finding.Text)
+		text := place.Finding.Text
+		same := slices.IndexFunc(f.Texts, func(t string) bool { return wording(t) == wording(text) })
+		if same < 0 {
+			f.Texts = append(f.Texts, text)
+		} else if f.Texts[same] != text {
+			f.Vary = true
 		}
 	}
 }
+
+var digits = regexp.MustCompile(`[0-9][0-9.,]*`)
+
+// wording is a sentence without its numbers.
+func wording(text string) string { return digits.ReplaceAllString(text, "#") }
 
 // severityCounts counts findings of each severity, worst first: "1 broken, 2
 // notable"; empty for none.

@@ -35,6 +35,8 @@ var htmlPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"evidence":    evidencePath,
 	"legendClass": legendClass,
 	"draw":        drawPair,
+	"strip":       func(c metricCell) template.HTML { return template.HTML(c.Strip.svg()) },
+	"hue":         func(t treatment) string { return fmt.Sprintf("s%d", t.Color%chart.Colors) },
 }).Parse(pageTemplate))
 
 // writeHTML writes one file that needs nothing else: no font, script, style or

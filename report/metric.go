@@ -36,8 +36,10 @@ type metricCell struct {
 	Zero string
 	// Blocks has each trial's center where there are several.
 	Blocks []string
-	// Warnings say what the number cannot carry.
+	// Warnings say what the center and its bounds cannot carry.
 	Warnings []string
+	// Strip draws center, bounds and blocks on the scale of the row.
+	Strip strip
 	// Exact is the center in base units, in full.
 	Exact string
 }
@@ -52,8 +54,11 @@ func (s *section) metricRow(name string) metricRow {
 		}
 	}
 	for _, a := range s.Arms {
-		row.Cells = append(row.Cells, newMetricCell(name, a.Valid))
+		cell := newMetricCell(name, a.Valid)
+		cell.Strip.color = a.Treatment.Color
+		row.Cells = append(row.Cells, cell)
 	}
+	row.scaleStrips()
 	return row
 }
 
@@ -66,7 +71,7 @@ func newMetricCell(name string, trials []*result.Trial) metricCell {
 	}
 	switch len(metrics) {
 	case 0:
-		return metricCell{Center: "–"}
+		return metricCell{Center: "–", Strip: strip{center: math.NaN()}}
 	case 1:
 		return oneTrialCell(metrics[0])
 	}
@@ -78,8 +83,9 @@ func oneTrialCell(m result.Metric) metricCell {
 	scale := quantity.For(center, m.Unit)
 	c := metricCell{
 		Center: centerText(center, scale), Bounds: bounds(scale, number(m.Lo), number(m.Hi)),
-		Censored: censored(m.Censored, m.N, m.Limit, m.Unit), Warnings: m.Warnings, Exact: exact(center, m.Unit),
+		Censored: censored(m.Censored, m.N, m.Limit, m.Unit), Warnings: aboutCenter(m.Warnings), Exact: exact(center, m.Unit),
 	}
+	c.Strip = strip{center: center, lo: number(m.Lo), hi: number(m.Hi)}
 	c.describe(m.Value != nil, m.N, m.Unit, center)
 	return c
 }
@@ -113,6 +119,7 @@ func repeatedCell(metrics []result.Metric) metricCell {
 	if need := stat.NeedForBounds(stat.DefaultConfidence); len(metrics) < need {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("need >= %d trials for bounds, have %d", need, len(metrics)))
 	}
+	c.Strip = strip{center: center, lo: s.Lo, hi: s.Hi, blocks: centers}
 	c.describe(isValue, n, unit, center)
 	return c
 }
@@ -120,9 +127,9 @@ func repeatedCell(metrics []result.Metric) metricCell {
 // describe says how many samples there are, and bounds what was never seen.
 func (c *metricCell) describe(isValue bool, n int, unit string, center float64) {
 	switch {
-	case !isValue:
+	case !isValue && c.Censored == "":
 		c.N = "n " + quantity.Count(n)
-	case n > 1 && len(c.Blocks) == 0:
+	case isValue && n > 1 && len(c.Blocks) == 0:
 		c.N = "of " + quantity.Count(n)
 	}
 	if isValue && center == 0 && n > max(1, len(c.Blocks)) && (unit == "1" || unit == "ratio") && allZero(c.Blocks) {
@@ -133,6 +140,18 @@ func (c *metricCell) describe(isValue bool, n int, unit string, center float64) 
 
 func allZero(blocks []string) bool {
 	return !slices.ContainsFunc(blocks, func(b string) bool { return b != "0" })
+}
+
+// aboutCenter leaves out warnings about the other quantiles, which stand in
+// the table with these.
+func aboutCenter(warnings []string) []string {
+	var kept []string
+	for _, w := range warnings {
+		if !strings.Contains(w, "p9") {
+			kept = append(kept, w)
+		}
+	}
+	return kept
 }
 
 // centerOf is the value or median; +Inf where the median lies beyond the

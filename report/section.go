@@ -66,13 +66,38 @@ func (s *section) arm(treatment string) *arm {
 	return nil
 }
 
-// Single returns the section's trial where it has just one, which is then
-// shown unfolded.
+// Single returns the trial that is all that a section rests on: the only one,
+// or the only valid one. It is shown unfolded.
 func (s *section) Single() *trialView {
-	if len(s.Arms) == 1 && len(s.Arms[0].Trials) == 1 {
-		return s.Arms[0].Trials[0]
+	if len(s.Arms) != 1 {
+		return nil
+	}
+	a := s.Arms[0]
+	if len(a.Trials) == 1 {
+		return a.Trials[0]
+	}
+	if len(a.Valid) != 1 {
+		return nil
+	}
+	for _, t := range a.Trials {
+		if t.Counts {
+			return t
+		}
 	}
 	return nil
+}
+
+// Folded are the trials that are not Single.
+func (s *section) Folded() []*trialView {
+	var list []*trialView
+	for _, a := range s.Arms {
+		for _, t := range a.Trials {
+			if t != s.Single() {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
 }
 
 // sections groups trials by scenario and variant, in the order of their names.
@@ -312,13 +337,40 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// FirstTables is the first valid trial with tables, to show in front of the
-// folded trials; nil for none.
-func (a *arm) FirstTables() *trialView {
-	for _, t := range a.Trials {
-		if t.Counts && len(t.Tables) > 0 {
-			return t
+// Tables are those of the first valid trial of each arm: side by side in one
+// grid where they have the same columns.
+func (s *section) Tables() []grid {
+	var merged []grid
+	for _, a := range s.Arms {
+		for _, t := range a.Trials {
+			if t.Counts && len(t.Tables) > 0 {
+				for _, table := range t.Tables {
+					merged = mergeTable(merged, table, a.Treatment.Title, len(s.Arms) > 1)
+				}
+				break
+			}
 		}
 	}
-	return nil
+	for i := range merged {
+		merged[i].Note = "From the first valid trial of each implementation; every trial has its own below."
+	}
+	return merged
+}
+
+func mergeTable(merged []grid, table grid, who string, several bool) []grid {
+	if several {
+		table.Columns = append(text("Implementation"), table.Columns...)
+		rows := make([][]string, len(table.Rows))
+		for i, row := range table.Rows {
+			rows[i] = append([]string{who}, row...)
+		}
+		table.Rows = rows
+	}
+	for i, g := range merged {
+		if g.Name == table.Name && slices.EqualFunc(g.Columns, table.Columns, func(a, b column) bool { return a.Title == b.Title }) {
+			merged[i].Rows = append(g.Rows, table.Rows...)
+			return merged
+		}
+	}
+	return append(merged, table)
 }

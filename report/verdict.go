@@ -70,8 +70,7 @@ func (v *view) verdicts() []verdict {
 		if len(trials) == 0 {
 			d.Done = "no trial has ended"
 		} else {
-			d.Done = fmt.Sprintf("%s, %s %s", quantity.Plural(len(scenarios), "scenario", "scenarios"),
-				trialWord(trials), outcomes(trials))
+			d.Done = quantity.Plural(len(scenarios), "scenario", "scenarios") + ", " + trialOutcomes(trials)
 		}
 		for _, g := range v.Findings {
 			if g.Treatment.Name == t.Name {
@@ -83,11 +82,14 @@ func (v *view) verdicts() []verdict {
 	return list
 }
 
-func trialWord(trials []*result.Trial) string {
-	if len(trials) == 1 {
-		return "trial"
+// trialOutcomes writes "4 trials ok", or "5 trials: 4 ok, 1 invalid".
+func trialOutcomes(trials []*result.Trial) string {
+	for _, t := range trials {
+		if t.Outcome != trials[0].Outcome {
+			return quantity.Plural(len(trials), "trial", "trials") + ": " + outcomes(trials)
+		}
 	}
-	return "trials"
+	return quantity.Plural(len(trials), "trial ", "trials ") + string(trials[0].Outcome)
 }
 
 // certainty says what the numbers can and cannot carry.
@@ -98,7 +100,7 @@ func (v *view) certainty() []string {
 		for _, a := range s.Arms {
 			n := len(a.Valid)
 			repeats = max(repeats, n)
-			if least < 0 || n < least {
+			if n > 0 && (least < 0 || n < least) {
 				least = n
 			}
 		}
@@ -110,7 +112,7 @@ func (v *view) certainty() []string {
 	case repeats == 1:
 		list = append(list, fmt.Sprintf("Each number comes from one trial. Its bounds say how well the median inside that trial is known, not how far a repeat would lie from it: that takes at least %d trials.", need))
 	case least < need:
-		list = append(list, fmt.Sprintf("Repeated trials are summarised by the median of their medians, with each one beside it. Bounds between trials take at least %d of them; the least repeated scenario has %d.", need, least))
+		list = append(list, fmt.Sprintf("Repeated trials are summarised by the median of their medians, with each one beside it. Bounds between trials take at least %d of them; here the least is %d.", need, least))
 	default:
 		list = append(list, fmt.Sprintf("Repeated trials are summarised by the median of their medians, bounded at %s %% confidence or more over at least %d trials.", percentText(stat.DefaultConfidence), least))
 	}

@@ -109,6 +109,7 @@ type drawing struct {
 	placed                   []placedMark
 	unlabelled               int
 
+	square                 float64 // of a cloud, in which one dot is drawn
 	points, drawn, offAxis int
 }
 
@@ -157,8 +158,12 @@ func (d *drawing) layout() {
 func (d *drawing) notes() []string {
 	var notes []string
 	if d.drawn < d.points {
-		notes = append(notes, fmt.Sprintf("%s of %s points drawn; the others fall on the same pixels",
-			quantity.Count(d.drawn), quantity.Count(d.points)))
+		where := "fall on the same pixels"
+		if d.square > 1 && d.chart.Kind == Scatter {
+			where = "lie under dots that are"
+		}
+		notes = append(notes, fmt.Sprintf("%s of %s points drawn; the others %s",
+			quantity.Count(d.drawn), quantity.Count(d.points), where))
 	}
 	if d.offAxis > 0 {
 		notes = append(notes, fmt.Sprintf("%s at or below zero cannot stand on a logarithmic axis",

@@ -52,7 +52,18 @@ func (d *drawing) axes(b *strings.Builder) {
 		px(d.right), px(d.bottom+39), html.EscapeString(d.x.title))
 }
 
+// crowd is from how many dots on a cloud is thinned to one in two pixels.
+const crowd = 10_000
+
 func (d *drawing) curves(b *strings.Builder) {
+	total := 0
+	for _, c := range d.chart.Curves {
+		total += len(c.X)
+	}
+	d.square = 1
+	if total > crowd {
+		d.square = 2
+	}
 	for _, faint := range []bool{true, false} {
 		for i, c := range d.chart.Curves {
 			if c.Faint == faint {
@@ -81,7 +92,7 @@ func (d *drawing) path(b *strings.Builder, c Curve) {
 	flush := func() {
 		kept := run
 		if d.chart.Kind == Scatter {
-			kept = thinCloud(run)
+			kept = thinCloud(run, d.square)
 		} else {
 			kept = thinCurve(run)
 		}

@@ -47,14 +47,15 @@ func appendColumn(kept, column []point) []point {
 	return kept
 }
 
-// thinCloud keeps one point a pixel.
-func thinCloud(points []point) []point {
+// thinCloud keeps one point in each square of that many pixels. Dots are wider
+// than two pixels, so that squares of two stay covered.
+func thinCloud(points []point, square float64) []point {
 	seen := make(map[[2]int]bool, len(points))
 	kept := points[:0:0]
 	for _, p := range points {
-		pixel := [2]int{int(math.Round(p.x)), int(math.Round(p.y))}
-		if !seen[pixel] {
-			seen[pixel] = true
+		place := [2]int{int(math.Round(p.x / square)), int(math.Round(p.y / square))}
+		if !seen[place] {
+			seen[place] = true
 			kept = append(kept, p)
 		}
 	}
