@@ -117,61 +117,56 @@ func (c *cluster) configure() error {
 // controller manager ends namespaces and makes EndpointSlices.
 func (c *cluster) startControlPlane(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	serving := make(chan struct{})
 	group.Go(func() error { return c.startEtcd(ctx) })
-	group.Go(func() error { return c.startAPIServer(ctx) })
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return c.startControllerManager(ctx, c.report)
+	group.Go(func() error { return c.startAPIServer(ctx, serving) })
+	group.Go(func() error { return after(ctx, serving, c.startControllerManager) })
+	return group.Wait()
 }
 
-// startNode starts everything, what does not wait for each other at once.
+// startNode starts everything, and what need not wait for each other at once.
+//
+// The API server answers long before it is ready: it then writes its RBAC
+// roles, one by one. Components that are let in by the node authorizer, or
+// wait for its health themselves, begin meanwhile. The others begin when it
+// is ready: what they ask for too early is refused, and they ask again only
+// after a while.
 func (c *cluster) startNode(ctx context.Context) error {
-	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
-	runtime := make(chan struct{})
+	runtime, serving, ready := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	group.Go(func() error { return c.startEtcd(ctx) })
 	group.Go(func() error {
-		defer close(runtime)
-		return c.startContainerd(ctx)
-	})
-	group.Go(func() error {
-		if err := c.startAPIServer(ctx); err != nil {
+		if err := c.startContainerd(ctx); err != nil {
 			return err
 		}
-		return c.startRest(ctx, runtime)
+		close(runtime)
+		return nil
 	})
-	if err := group.Wait(); err != nil {
-		return err
+	group.Go(func() error {
+		if err := c.startAPIServer(ctx, serving); err != nil {
+			return err
+		}
+		close(ready)
+		return nil
+	})
+	group.Go(func() error { return after(ctx, serving, c.startControllerManager) })
+	group.Go(func() error {
+		return after(ctx, serving, func(ctx context.Context) error { return after(ctx, runtime, c.startKubelet) })
+	})
+	for _, start := range []func(context.Context) error{c.startLoadBalancer, c.startProxy, c.startDNS, c.startMetrics, c.startScheduler} {
+		group.Go(func() error { return after(ctx, ready, start) })
 	}
-	return c.report.step(outer, "LoadBalancer check", c.checkLoadBalancer)
+	return group.Wait()
 }
 
-// startRest starts what needs the API server.
-func (c *cluster) startRest(ctx context.Context, runtime <-chan struct{}) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		<-runtime
-		return c.startKubelet(ctx)
-	})
-	group.Go(func() error { return c.startControllerManager(ctx, c.report) })
-	group.Go(func() error {
-		return c.report.step(ctx, "kube-proxy", func(ctx context.Context) error {
-			return c.startAndWait(ctx, c.programs.proxy(), "http://127.0.0.1:10256/livez")
-		})
-	})
-	group.Go(func() error { return c.startDNS(ctx) })
-	group.Go(func() error { return c.startMetrics(ctx) })
-	group.Go(func() error {
-		return c.report.step(ctx, "kube-scheduler", func(ctx context.Context) error {
-			return c.parts.start(c.programs.scheduler())
-		})
-	})
-	group.Go(func() error {
-		// For as long as the cluster lives, not only while it comes up.
-		return loadbalancer.Start(context.Background(), c.client, poolCIDR)
-	})
-	return group.Wait()
+// after runs work once the event has come.
+func after(ctx context.Context, event <-chan struct{}, work func(context.Context) error) error {
+	select {
+	case <-event:
+		return work(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (c *cluster) startEtcd(ctx context.Context) error {
@@ -180,20 +175,51 @@ func (c *cluster) startEtcd(ctx context.Context) error {
 	})
 }
 
-func (c *cluster) startAPIServer(ctx context.Context) error {
+// startAPIServer closes serving when the API server answers at all, and
+// returns when it is ready.
+func (c *cluster) startAPIServer(ctx context.Context, serving chan<- struct{}) error {
 	return c.report.step(ctx, "kube-apiserver", func(ctx context.Context) error {
 		p := c.programs.apiServer()
 		if err := c.parts.start(p); err != nil {
 			return err
 		}
-		return about(p, waitFor(ctx, "the API server to be ready", func(ctx context.Context) error {
-			return c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-		}))
+		ask := func(path string) func(context.Context) error {
+			return func(ctx context.Context) error {
+				return c.client.Discovery().RESTClient().Get().AbsPath(path).Do(ctx).Error()
+			}
+		}
+		if err := waitFor(ctx, "the API server to answer", ask("/livez/ping")); err != nil {
+			return about(p, err)
+		}
+		close(serving)
+		return about(p, waitFor(ctx, "the API server to be ready", ask("/readyz")))
 	})
 }
 
-func (c *cluster) startControllerManager(ctx context.Context, r *reporter) error {
-	return r.step(ctx, "kube-controller-manager", func(ctx context.Context) error {
+func (c *cluster) startProxy(ctx context.Context) error {
+	return c.report.step(ctx, "kube-proxy", func(ctx context.Context) error {
+		return c.startAndWait(ctx, c.programs.proxy(), "http://127.0.0.1:10256/livez")
+	})
+}
+
+func (c *cluster) startScheduler(ctx context.Context) error {
+	return c.report.step(ctx, "kube-scheduler", func(ctx context.Context) error {
+		return c.startAndWait(ctx, c.programs.scheduler(), "https://127.0.0.1:10259/readyz")
+	})
+}
+
+func (c *cluster) startLoadBalancer(ctx context.Context) error {
+	return c.report.step(ctx, "LoadBalancer", func(ctx context.Context) error {
+		// For as long as the cluster lives, not only while it comes up.
+		if err := loadbalancer.Start(context.Background(), c.client, poolCIDR); err != nil {
+			return err
+		}
+		return c.checkLoadBalancer(ctx)
+	})
+}
+
+func (c *cluster) startControllerManager(ctx context.Context) error {
+	return c.report.step(ctx, "kube-controller-manager", func(ctx context.Context) error {
 		p := c.programs.controllerManager()
 		if err := c.parts.start(p); err != nil {
 			return err
@@ -261,7 +287,9 @@ func (c *cluster) startMetrics(ctx context.Context) error {
 			return err
 		}
 		p := c.programs.metricsServer()
-		if err := c.startAndWait(ctx, p, "https://"+nodeIP+":4443/livez"); err != nil {
+		// By its Service: the API server goes that way too, and looks again
+		// only after seconds where it finds the way closed.
+		if err := c.startAndWait(ctx, p, "https://"+metricsIP+"/livez"); err != nil {
 			return err
 		}
 		if err := c.create(ctx, "metrics-api.yaml"); err != nil {

@@ -29,6 +29,7 @@ type values struct {
 	PauseImage  string
 	NodeIP      string
 	DNSIP       string
+	MetricsIP   string
 	PodCIDR     string
 	CABundle    string
 }
@@ -43,6 +44,7 @@ func newValues(s handshake.Settings, snapshotter string) values {
 		PauseImage:  pauseImage,
 		NodeIP:      nodeIP,
 		DNSIP:       dnsIP,
+		MetricsIP:   metricsIP,
 		PodCIDR:     podCIDR,
 	}
 }

@@ -48,7 +48,8 @@ func servers(s handshake.Settings) map[string]pki.Subject {
 	}
 	if s.Full {
 		all["kubelet"] = pki.Subject{Name: "system:node:" + s.Name, Groups: []string{"system:nodes"}, Hosts: []string{s.Name, nodeIP}}
-		all["metrics-server"] = pki.Subject{Name: "metrics-server", Hosts: []string{"metrics-server.kube-system.svc", nodeIP}}
+		all["metrics-server"] = pki.Subject{Name: "metrics-server", Hosts: []string{"metrics-server.kube-system.svc", nodeIP, metricsIP}}
+		all["kube-scheduler"] = pki.Subject{Name: "system:kube-scheduler", Hosts: []string{"127.0.0.1"}}
 	}
 	return all
 }

@@ -21,6 +21,7 @@ const (
 	serviceCIDR = "10.96.0.0/16"
 	apiIP       = "10.96.0.1"
 	dnsIP       = "10.96.0.10"
+	metricsIP   = "10.96.0.11"
 	podCIDR     = "10.244.0.0/16"
 	// LoadBalancer addresses.
 	poolCIDR = "172.31.0.0/16"

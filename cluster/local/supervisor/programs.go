@@ -138,6 +138,8 @@ func (p programs) controllerManager() component {
 
 func (p programs) scheduler() component {
 	return p.node("kube-scheduler",
+		"--tls-cert-file="+p.dir.PKI("kube-scheduler.crt"),
+		"--tls-private-key-file="+p.dir.PKI("kube-scheduler.key"),
 		"--kubeconfig="+p.kubeconfig("kube-scheduler"),
 		"--authentication-kubeconfig="+p.kubeconfig("kube-scheduler"),
 		"--authorization-kubeconfig="+p.kubeconfig("kube-scheduler"),

@@ -17,8 +17,9 @@ import (
 // interval is how often a condition is asked for that cannot be watched.
 const interval = 25 * time.Millisecond
 
-// attempt bounds one question.
-const attempt = 3 * time.Second
+// attempt bounds one question. It is short, because what is sent to a Service
+// before kube-proxy knows the Service gets no answer at all.
+const attempt = 500 * time.Millisecond
 
 // waitFor asks until there is no error. In the end it says what was waited
 // for, for how long, and what the last answer was.
@@ -75,11 +76,9 @@ func dialUnix(ctx context.Context, path string) error {
 // askDNS looks a name of the cluster up at the address that pods use.
 func askDNS(ctx context.Context) error {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		d := net.Dialer{Timeout: 250 * time.Millisecond}
+		var d net.Dialer
 		return d.DialContext(ctx, network, dnsIP+":53")
 	}}
-	ctx, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
-	defer cancel()
 	addrs, err := resolver.LookupHost(ctx, "kubernetes.default.svc.cluster.local.")
 	if err != nil {
 		return err
