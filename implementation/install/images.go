@@ -1,0 +1,95 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gatemark/gatemark/image"
+	"github.com/gatemark/gatemark/implementation"
+)
+
+// resolveImages finds or builds every image, and sets the chart's values to
+// those that are not what the chart names by itself.
+func (in *installation) resolveImages(ctx context.Context) error {
+	for _, want := range in.impl.Images {
+		img, err := in.resolveImage(ctx, want)
+		if err != nil {
+			return err
+		}
+		in.installed.Images = append(in.installed.Images, Image{Role: want.Role, Containers: want.Containers, Image: img})
+		if img.Tar == "" {
+			continue // the cluster pulls what the chart names
+		}
+		if err := setImage(in.installed.Values, want.Values, img.Ref); err != nil {
+			return fmt.Errorf("image %s: %w", want.Role, err)
+		}
+	}
+	return nil
+}
+
+func (in *installation) resolveImage(ctx context.Context, want implementation.Image) (image.Image, error) {
+	if in.LoadImage != nil {
+		return in.Images.Resolve(ctx, want.Official, want.Source)
+	}
+	if want.Official == "" {
+		return image.Image{}, fmt.Errorf("image %s: there is no official one, and this cluster cannot be given our own", want.Role)
+	}
+	img, err := in.Images.Lookup(ctx, want.Official)
+	if err == nil {
+		return img, nil
+	}
+	if ctx.Err() != nil {
+		return image.Image{}, err
+	}
+	// The cluster may reach an image registry that we do not: what it
+	// pulled is seen on its pods.
+	return image.Image{Ref: want.Official, Origin: image.Official, From: want.Official}, nil
+}
+
+func (in *installation) loadImages(ctx context.Context, update func(string, ...any)) error {
+	for _, img := range in.installed.Images {
+		if img.Tar == "" {
+			continue
+		}
+		update("%s (%s)", img.Ref, img.Origin)
+		if err := in.LoadImage(ctx, img.Tar); err != nil {
+			return fmt.Errorf("loading image %s: %w", img.Ref, err)
+		}
+	}
+	return nil
+}
+
+// setImage sets the values that name an image.
+func setImage(values map[string]any, paths []implementation.ImageValue, ref string) error {
+	repository, tag := ref, ""
+	if colon := strings.LastIndex(ref, ":"); colon > strings.LastIndex(ref, "/") {
+		repository, tag = ref[:colon], ref[colon+1:]
+	}
+	for _, p := range paths {
+		value := map[string]string{"": ref, "ref": ref, "repository": repository, "tag": tag}[p.Part]
+		if err := set(values, p.Path, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set sets the value at a path of keys with dots between them.
+func set(values map[string]any, path, value string) error {
+	keys := strings.Split(path, ".")
+	at := values
+	for n, key := range keys[:len(keys)-1] {
+		below, ok := at[key].(map[string]any)
+		if !ok {
+			if at[key] != nil {
+				return fmt.Errorf("value %s is not a map", strings.Join(keys[:n+1], "."))
+			}
+			below = map[string]any{}
+			at[key] = below
+		}
+		at = below
+	}
+	at[keys[len(keys)-1]] = value
+	return nil
+}

@@ -1,0 +1,214 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/gatemark/gatemark/kube"
+)
+
+// classGrace is how long a controller may take to let go of its
+// GatewayClass before we stop waiting for it.
+const classGrace = 15 * time.Second
+
+// Uninstall takes an implementation out again, and with the last one the
+// Gateway API, if gatemark installed it and nobody else uses it. Gateways and
+// routes should be gone before. It may be called again after a failure.
+func (i *Installer) Uninstall(ctx context.Context, installed *Installed) error {
+	c, err := kube.New(ctx, i.Config, kube.Agent("uninstall"))
+	if err != nil {
+		return err
+	}
+	part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: installed.Implementation}
+	err = i.Progress.Do(ctx, "uninstall "+installed.Implementation, func(ctx context.Context, update func(string, ...any)) error {
+		update("GatewayClass")
+		if err := deleteClasses(ctx, c, part); err != nil {
+			return err
+		}
+		update("release %s", installed.Release)
+		if err := deleteRelease(ctx, c.Config, installed.Namespace, installed.Release); err != nil {
+			return err
+		}
+		return deleteAll(ctx, c, part, update)
+	})
+	if err != nil {
+		return err
+	}
+	return i.removeGatewayAPI(ctx, c)
+}
+
+// Clean removes every implementation that gatemark installed in the cluster
+// and did not uninstall, after a crash say.
+func (i *Installer) Clean(ctx context.Context) error {
+	c, err := kube.New(ctx, i.Config, kube.Agent("clean"))
+	if err != nil {
+		return err
+	}
+	releases, err := ownReleases(ctx, c)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, r := range releases {
+		if err := i.Uninstall(ctx, &Installed{Implementation: r.part, Namespace: r.namespace, Release: r.name}); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	// A crash before the release was made leaves parts without one.
+	if err := deleteClasses(ctx, c, labels.Set{kube.OwnerLabel: kube.Owner}); err != nil {
+		return err
+	}
+	parts, err := labels.Parse(kube.OwnerLabel + "=" + kube.Owner + "," + PartLabel + "," + PartLabel + "!=" + GatewayAPIPart)
+	if err != nil {
+		return err
+	}
+	if err := deleteParts(ctx, c, parts); err != nil {
+		return err
+	}
+	return i.removeGatewayAPI(ctx, c)
+}
+
+// deleteParts deletes what carries the labels of implementations, each in
+// turn.
+func deleteParts(ctx context.Context, c *kube.Client, selector labels.Selector) error {
+	parts := map[string]bool{}
+	for _, gvk := range []schema.GroupVersionKind{crdKind, {Version: "v1", Kind: "Namespace"}} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk)
+		if err := c.List(ctx, list, client.MatchingLabelsSelector{Selector: selector}); err != nil {
+			return fmt.Errorf("list what gatemark left (%s): %w", gvk.Kind, err)
+		}
+		for _, item := range list.Items {
+			parts[item.Labels[PartLabel]] = true
+		}
+	}
+	for part := range parts {
+		if err := deleteAll(ctx, c, labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: part}, func(string, ...any) {}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deleteAll(ctx context.Context, c *kube.Client, part labels.Set, update func(string, ...any)) error {
+	_, err := kube.DeleteAll(ctx, c, kube.DeleteOptions{Owned: part, Progress: update, Force: classGrace})
+	return err
+}
+
+// deleteClasses deletes GatewayClasses while their controllers still run:
+// these clean up what they made, then take their finalizer off.
+func deleteClasses(ctx context.Context, c *kube.Client, part labels.Set) error {
+	var classes gatewayv1.GatewayClassList
+	err := c.List(ctx, &classes, client.MatchingLabels(part))
+	if missing(err) {
+		return nil // there is no Gateway API any more
+	}
+	if err != nil {
+		return fmt.Errorf("list GatewayClasses: %w", err)
+	}
+	grace, cancel := context.WithTimeout(ctx, classGrace)
+	defer cancel()
+	for _, class := range classes.Items {
+		if err := client.IgnoreNotFound(c.Delete(ctx, &class)); err != nil {
+			return fmt.Errorf("delete %s: %w", kube.Describe(&class), err)
+		}
+		err := kube.WaitGone[gatewayv1.GatewayClass](grace, c, client.ObjectKeyFromObject(&class))
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		// Otherwise the controller is gone or stuck, and deleteAll will
+		// take the finalizer off.
+	}
+	return nil
+}
+
+type ownRelease struct{ part, namespace, name string }
+
+// ownReleases finds Helm's records of releases that gatemark installed.
+func ownReleases(ctx context.Context, c *kube.Client) ([]ownRelease, error) {
+	records := &metav1.PartialObjectMetadataList{}
+	records.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	if err := c.List(ctx, records, client.MatchingLabels{"owner": "helm", kube.OwnerLabel: kube.Owner}); err != nil {
+		return nil, fmt.Errorf("list Helm's releases: %w", err)
+	}
+	var found []ownRelease
+	seen := map[ownRelease]bool{}
+	for _, r := range records.Items {
+		release := ownRelease{part: r.Labels[PartLabel], namespace: r.Namespace, name: r.Labels["name"]}
+		if !seen[release] {
+			seen[release] = true
+			found = append(found, release)
+		}
+	}
+	return found, nil
+}
+
+// removeGatewayAPI removes the definitions that we installed, unless another
+// implementation of ours, or an object that is not ours, needs them.
+func (i *Installer) removeGatewayAPI(ctx context.Context, c *kube.Client) error {
+	releases, err := ownReleases(ctx, c)
+	if err != nil || len(releases) > 0 {
+		return err
+	}
+	part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: GatewayAPIPart}
+	foreign, err := foreignObjects(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(foreign) > 0 {
+		err := fmt.Errorf("the Gateway API stays: removing its definitions would delete objects that are not gatemark's: %s", strings.Join(foreign, ", "))
+		return failure.Hint(err, "delete these, or keep the Gateway API and take the label "+kube.OwnerLabel+" off its definitions")
+	}
+	return i.Progress.Do(ctx, "remove the Gateway API definitions", func(ctx context.Context, update func(string, ...any)) error {
+		return deleteAll(ctx, c, part, update)
+	})
+}
+
+// foreignObjects names objects that would go with the Gateway API's
+// definitions of ours, and that are not gatemark's: at most a few.
+func foreignObjects(ctx context.Context, c *kube.Client) ([]string, error) {
+	crds := &metav1.PartialObjectMetadataList{}
+	crds.SetGroupVersionKind(crdKind)
+	if err := c.List(ctx, crds, client.MatchingLabels{PartLabel: GatewayAPIPart}); err != nil {
+		return nil, fmt.Errorf("list definitions: %w", err)
+	}
+	var foreign []string
+	for _, crd := range crds.Items {
+		resource, group, _ := strings.Cut(crd.Name, ".")
+		served, err := c.RESTMapper().ResourceFor(schema.GroupVersionResource{Group: group, Resource: resource})
+		if missing(err) {
+			continue // defined, not served: there can be no objects
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find version of %s: %w", crd.Name, err)
+		}
+		notOurs := metav1.ListOptions{LabelSelector: kube.OwnerLabel + "!=" + kube.Owner, Limit: 3}
+		objects, err := c.Metadata.Resource(served).List(ctx, notOurs)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", crd.Name, err)
+		}
+		for _, obj := range objects.Items {
+			foreign = append(foreign, strings.TrimPrefix(resource+" "+obj.Namespace+"/"+obj.Name, " "))
+		}
+	}
+	return foreign, nil
+}
+
+// missing reports whether an error says that a kind or an object is not there.
+func missing(err error) bool { return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) }

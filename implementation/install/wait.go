@@ -1,0 +1,137 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatemark/gatemark/implementation"
+	"github.com/gatemark/gatemark/kube"
+)
+
+func awaitEstablished(ctx context.Context, c *kube.Client, name string) error {
+	_, err := kube.Wait(ctx, c, "definition "+name, client.ObjectKey{Name: name}, func(crd *apiextensionsv1.CustomResourceDefinition) (bool, string) {
+		for _, condition := range crd.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established {
+				return condition.Status == apiextensionsv1.ConditionTrue, condition.Message
+			}
+		}
+		return false, "not established"
+	})
+	return err
+}
+
+// awaitControlPlane waits until the control plane's workloads are available.
+// Where they are not in time, the error has the pods' own words.
+func (in *installation) awaitControlPlane(ctx context.Context, update func(string, ...any)) error {
+	ctx, cancel := context.WithTimeout(ctx, in.deadline())
+	defer cancel()
+	plane := in.impl.ControlPlane
+	for _, w := range plane.Workloads {
+		err := in.awaitWorkload(ctx, plane.Namespace, w, update)
+		if err == nil {
+			continue
+		}
+		if words, _ := in.podWords(plane.Namespace, plane.Selector); words != "" {
+			err = fmt.Errorf("%w; %s", err, words)
+		}
+		return err
+	}
+	return nil
+}
+
+func (in *installation) awaitWorkload(ctx context.Context, namespace string, w implementation.Workload, update func(string, ...any)) error {
+	key := client.ObjectKey{Namespace: namespace, Name: w.Name}
+	what := fmt.Sprintf("%s %s", strings.ToLower(w.Kind), key)
+	available := func(generation, observed int64, have, want int32) (bool, string) {
+		progress := fmt.Sprintf("%d of %d available", have, want)
+		update("%s: %s", what, progress)
+		return observed >= generation && have >= want, progress
+	}
+	var err error
+	switch w.Kind {
+	case "Deployment":
+		_, err = kube.Wait(ctx, in.client, what, key, func(d *appsv1.Deployment) (bool, string) {
+			return available(d.Generation, d.Status.ObservedGeneration, min(d.Status.AvailableReplicas, d.Status.UpdatedReplicas), replicas(d.Spec.Replicas))
+		})
+	case "StatefulSet":
+		_, err = kube.Wait(ctx, in.client, what, key, func(s *appsv1.StatefulSet) (bool, string) {
+			return available(s.Generation, s.Status.ObservedGeneration, min(s.Status.AvailableReplicas, s.Status.UpdatedReplicas), replicas(s.Spec.Replicas))
+		})
+	case "DaemonSet":
+		_, err = kube.Wait(ctx, in.client, what, key, func(d *appsv1.DaemonSet) (bool, string) {
+			return available(d.Generation, d.Status.ObservedGeneration, min(d.Status.NumberAvailable, d.Status.UpdatedNumberScheduled), d.Status.DesiredNumberScheduled)
+		})
+	default:
+		return fmt.Errorf("cannot wait for a workload of kind %s", w.Kind)
+	}
+	return err
+}
+
+func replicas(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}
+
+// podWords says what the pods of a namespace lack, in their own words: why a
+// container waits or ended, or why a pod found no node. It works after the
+// caller's context has ended.
+func (in *installation) podWords(namespace string, selector map[string]string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var pods corev1.PodList
+	if err := in.client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels(selector)); err != nil {
+		return "", fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
+	}
+	var words []string
+	for _, pod := range pods.Items {
+		if word := podWord(&pod); word != "" {
+			words = append(words, "pod "+pod.Name+": "+word)
+		}
+	}
+	return strings.Join(words, "; "), nil
+}
+
+func podWord(pod *corev1.Pod) string {
+	for _, status := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+		if waiting := status.State.Waiting; waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing" {
+			word := "container " + status.Name + ": " + said(waiting.Reason, waiting.Message)
+			if last := status.LastTerminationState.Terminated; last != nil {
+				word += fmt.Sprintf("; it last ended with code %d, %s", last.ExitCode, said(last.Reason, last.Message))
+			}
+			return word
+		}
+		if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {
+			return fmt.Sprintf("container %s: ended with code %d, %s", status.Name, ended.ExitCode, said(ended.Reason, ended.Message))
+		}
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status != corev1.ConditionTrue {
+			return said(condition.Reason, condition.Message)
+		}
+	}
+	if pod.Status.Phase == corev1.PodPending {
+		return said("Pending", pod.Status.Message)
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Running != nil && !status.Ready {
+			return "container " + status.Name + ": running, not ready"
+		}
+	}
+	return ""
+}
+
+func said(reason, message string) string {
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + strings.TrimSpace(message)
+}
