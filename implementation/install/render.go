@@ -1,0 +1,46 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/action"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+
+	"github.com/gatemark/gatemark/implementation"
+)
+
+// Render returns the objects of an implementation's chart as YAML, as they
+// would be installed with the given values, without a cluster.
+func Render(ctx context.Context, impl *implementation.Implementation, values map[string]any) (string, error) {
+	in := &installation{Installer: &Installer{}, impl: impl, installed: describe(impl)}
+	c, err := in.loadChart(ctx)
+	if err != nil {
+		return "", err
+	}
+	return render(ctx, c, impl.Release, values)
+}
+
+func render(ctx context.Context, c *chart.Chart, release implementation.Release, values map[string]any) (string, error) {
+	install := action.NewInstall(action.NewConfiguration(action.ConfigurationSetLogger(slog.DiscardHandler)))
+	install.ReleaseName, install.Namespace = release.Name, release.Namespace
+	install.DryRunStrategy = action.DryRunClient
+	install.SkipCRDs = true
+	rendered, err := install.RunWithContext(ctx, c, values)
+	if err != nil {
+		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
+	}
+	typed, ok := rendered.(*releasev1.Release)
+	if !ok {
+		return "", fmt.Errorf("rendering chart %s: Helm returned %T", c.Name(), rendered)
+	}
+	var out strings.Builder
+	for _, hook := range typed.Hooks {
+		fmt.Fprintf(&out, "---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
+	}
+	out.WriteString(typed.Manifest)
+	return out.String(), nil
+}
