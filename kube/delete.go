@@ -47,7 +47,8 @@ const deletions = 32
 
 // DeleteAll removes every object of every kind that carries the labels: what
 // lives in namespaces first, then what belongs to the cluster, then
-// namespaces, then definitions. It returns when all are gone. It may be called
+// namespaces, then definitions. It returns when all are gone, and keeps trying
+// until ctx ends, which should have a deadline. It may be called
 // again at any time, after a crash too. The error says what is left and what
 // holds it.
 func DeleteAll(ctx context.Context, c *Client, o DeleteOptions) (Removal, error) {
@@ -98,7 +99,7 @@ func (r *remover) remove(ctx context.Context, kinds []kind) error {
 			kinds = kindsOf(left)
 			err = r.delete(ctx, left)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !again(err) {
 			return fmt.Errorf("removing gatemark's objects: %w", err)
 		}
 		if err := r.force(ctx, left); err != nil {
