@@ -24,7 +24,26 @@ type figure struct {
 	// Notes say what the picture does not show.
 	Notes []string
 	// Sources say what it is drawn from.
-	Sources []string
+	Sources []source
+}
+
+// A source is a line's data and the trials that have it.
+type source struct {
+	What   string
+	Trials []string
+}
+
+// String is the source in words.
+func (s source) String() string { return s.What + "; from " + strings.Join(s.Trials, ", ") }
+
+func addSource(list []source, what, trial string) []source {
+	for i := range list {
+		if list[i].What == what {
+			list[i].Trials = append(list[i].Trials, trial)
+			return list
+		}
+	}
+	return append(list, source{what, []string{trial}})
 }
 
 type legendItem struct {
@@ -105,7 +124,7 @@ func (p *painter) add(f *figure, treatment treatment, t *result.Trial, drawn res
 		f.Chart.Curves = append(f.Chart.Curves, chart.Curve{
 			Title: item.Title, Color: item.Color, Dash: item.Dash, Faint: faint, X: x, Y: y,
 		})
-		f.Sources = append(f.Sources, sourceText(t, drawn, line))
+		f.Sources = addSource(f.Sources, sourceText(drawn, line), t.ID)
 	}
 	if drawn.XUnit == "s" {
 		f.Chart.Marks = append(f.Chart.Marks, marks(t, drawn.Events)...)
@@ -204,8 +223,8 @@ func marks(t *result.Trial, names []string) []chart.Mark {
 	return list
 }
 
-func sourceText(t *result.Trial, f result.Figure, line result.Line) string {
-	text := fmt.Sprintf("%s: %s, series %s, x %s", t.ID, cmp.Or(line.Title, line.Series), line.Series, line.X)
+func sourceText(f result.Figure, line result.Line) string {
+	text := fmt.Sprintf("%s: series %s, x %s", cmp.Or(line.Title, line.Series), line.Series, line.X)
 	if line.Y != "" {
 		text += ", y " + line.Y
 	}
@@ -216,24 +235,38 @@ func sourceText(t *result.Trial, f result.Figure, line result.Line) string {
 	return text
 }
 
+// axisText names an axis, its unit, and that it is logarithmic.
+func axisText(a chart.Axis) string {
+	text := a.Title
+	if a.Unit != "" && a.Unit != "1" && a.Unit != "ratio" {
+		text += " (" + a.Unit + ")"
+	}
+	if a.Log {
+		text += " (logarithmic)"
+	}
+	return text
+}
+
 // description says in words what the picture shows, with each curve's span.
 func (f *figure) description() string {
-	parts := []string{fmt.Sprintf("%s over %s.", cmp.Or(f.Chart.Y.Title, "share"), f.Chart.X.Title)}
+	parts := []string{fmt.Sprintf("%s over %s.", axisText(f.Chart.Y), axisText(f.Chart.X))}
 	if f.Caption != "" {
 		parts = append(parts, f.Caption)
 	}
-	for i, c := range f.Chart.Curves {
-		if i == 12 {
-			parts = append(parts, fmt.Sprintf("And %d more curves.", len(f.Chart.Curves)-i))
-			break
+	for _, item := range f.Legend {
+		var xs, ys []float64
+		for _, c := range f.Chart.Curves {
+			if c.Title == item.Title {
+				xs, ys = append(xs, c.X...), append(ys, c.Y...)
+			}
 		}
-		x, y := stat.Summarize(c.X, stat.Options{}), stat.Summarize(c.Y, stat.Options{})
+		x, y := stat.Summarize(xs, stat.Options{}), stat.Summarize(ys, stat.Options{})
 		if x.N == 0 || y.N == 0 {
-			parts = append(parts, c.Title+": no data.")
+			parts = append(parts, item.Title+": no data.")
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s: %s, from %s to %s, between %s and %s.", c.Title,
-			quantity.Plural(len(c.X), "point", "points"),
+		parts = append(parts, fmt.Sprintf("%s: %s, from %s to %s, between %s and %s.", item.Title,
+			quantity.Plural(len(xs), "point", "points"),
 			quantity.Write(x.Min, f.Chart.X.Unit), quantity.Write(x.Max, f.Chart.X.Unit),
 			quantity.Write(y.Min, f.Chart.Y.Unit), quantity.Write(y.Max, f.Chart.Y.Unit)))
 	}

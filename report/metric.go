@@ -116,9 +116,6 @@ func repeatedCell(metrics []result.Metric) metricCell {
 	for _, v := range centers {
 		c.Blocks = append(c.Blocks, strings.TrimSuffix(centerText(v, scale), " "+scale.Symbol))
 	}
-	if need := stat.NeedForBounds(stat.DefaultConfidence); len(metrics) < need {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("need >= %d trials for bounds, have %d", need, len(metrics)))
-	}
 	c.Strip = strip{center: center, lo: s.Lo, hi: s.Hi, blocks: centers}
 	c.describe(isValue, n, unit, center)
 	return c

@@ -9,6 +9,8 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gatemark/gatemark/report/quantity"
 	"github.com/gatemark/gatemark/result"
@@ -24,7 +26,9 @@ type section struct {
 	Title    string
 	Question string
 	Method   string
-	Arms     []*arm
+	// Note says once what holds for many of its numbers.
+	Note string
+	Arms []*arm
 	// Headline are the metrics to show first; All has the others as well.
 	Headline []metricRow
 	All      []metricRow
@@ -158,7 +162,27 @@ func (s *section) finish() {
 			s.Headline = append(s.Headline, row)
 		}
 	}
+	s.Note = s.boundsNote()
 	s.Figures = s.figures()
+}
+
+// boundsNote says where repeats are too few for bounds.
+func (s *section) boundsNote() string {
+	need := stat.NeedForBounds(stat.DefaultConfidence)
+	var few []string
+	for _, a := range s.Arms {
+		if n := len(a.Valid); n > 1 && n < need {
+			have := strconv.Itoa(n)
+			if len(s.Arms) > 1 {
+				have = a.Treatment.Title + " " + have
+			}
+			few = append(few, have)
+		}
+	}
+	if len(few) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("need >= %d trials for bounds, have %s", need, strings.Join(few, ", "))
 }
 
 // maxHeadline is how many metrics come first where the scenario names none.

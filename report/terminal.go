@@ -3,25 +3,300 @@ package report
 import (
 	"fmt"
 	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/gatemark/gatemark/result"
 )
 
-// Options say what a terminal can show.
+// Options say what a terminal can show, and where the run lies.
 type Options struct {
 	// Width in columns; 0 means 100.
 	Width int
-	// Color is false off a terminal and where NO_COLOR is set.
+	// Color marks severities and headings.
 	Color bool
+	// Directory of the run, to name the files in it; empty names none.
+	Directory result.Directory
 }
 
-// Terminal writes the short form of the report for a terminal: the verdict,
-// findings and headline numbers.
+// TerminalOptions returns what w can show: its width and colours where it is a
+// terminal, plain text elsewhere. NO_COLOR and TERM=dumb turn colours off.
+func TerminalOptions(w io.Writer) Options {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return Options{}
+	}
+	o := Options{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		o.Width = width
+	}
+	return o
+}
+
+// minWidth is the narrowest a terminal's text is set.
+const minWidth = 40
+
+// Terminal writes the short form of the report: the verdict, the findings and
+// the headline numbers, with how sure they are.
 func Terminal(w io.Writer, run *result.Run, trials []*result.Trial, o Options) error {
-	for _, t := range trials {
-		if _, err := fmt.Fprintf(w, "%s  %s  %s  %s\n", t.Outcome, t.Implementation, t.Scenario, t.Reason); err != nil {
-			return err
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	o.Width = max(o.Width, minWidth)
+	t := &terminal{Options: o}
+	v := newView(run, trials)
+	t.verdicts(v)
+	t.findings(v)
+	for _, s := range v.Sections {
+		t.section(v, s)
+	}
+	t.notOK(v)
+	t.certainty(v)
+	t.files()
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+type terminal struct {
+	Options
+	b strings.Builder
+}
+
+// The styles of a terminal, as escape sequences of ECMA-48.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	blue   = "34"
+)
+
+func (t *terminal) style(code, text string) string {
+	if !t.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func severityStyle(s result.Severity) string {
+	switch s {
+	case result.Broken:
+		return red
+	case result.Costly:
+		return yellow
+	case result.Notable:
+		return blue
+	}
+	return dim
+}
+
+func (t *terminal) line(text string) {
+	t.b.WriteString(strings.TrimRight(text, " "))
+	t.b.WriteByte('\n')
+}
+
+// paragraph wraps text behind an indent, in a style.
+func (t *terminal) paragraph(indent, style, text string) {
+	for _, l := range wrap(printable(text), t.Width-displayWidth(indent)) {
+		t.line(indent + t.style(style, l))
+	}
+}
+
+func (t *terminal) heading(title string) {
+	t.line("")
+	t.line(t.style(bold, printable(title)))
+}
+
+func (t *terminal) verdicts(v *view) {
+	for _, d := range v.Verdicts {
+		t.paragraph("", bold, d.String())
+	}
+	env := v.Run.Environment
+	where := fmt.Sprintf("%s, Kubernetes %s, %s, Gateway API %s %s", cluster(env.Cluster), env.Cluster.Version,
+		machines(env.Cluster.Nodes), env.GatewayAPI.Version, env.GatewayAPI.Channel)
+	t.paragraph("", dim, where)
+}
+
+func (t *terminal) findings(v *view) {
+	t.heading("Findings")
+	if len(v.Findings) == 0 {
+		t.paragraph("  ", "", "Nothing was found. What was looked for:")
+		if len(v.LookedFor) == 0 {
+			t.paragraph("  - ", "", "nothing: no trial has ended")
+		}
+		for _, l := range v.LookedFor {
+			t.paragraph("  - ", "", l)
+		}
+		return
+	}
+	for _, g := range v.Findings {
+		for _, f := range g.Items {
+			label := pad(printable(string(f.Severity)), 8)
+			indent := "  " + strings.Repeat(" ", displayWidth(label)) + " "
+			for i, l := range wrap(printable(f.Texts[0]), t.Width-displayWidth(indent)) {
+				if i == 0 {
+					t.line("  " + t.style(severityStyle(f.Severity), label) + " " + l)
+				} else {
+					t.line(indent + l)
+				}
+			}
+			about := f.ID + ", " + f.Where()
+			if len(v.Treatments) > 1 {
+				about = g.Treatment.Title + ", " + about
+			}
+			if more := len(f.Texts) - 1; more > 0 {
+				about += fmt.Sprintf(", and %d more of its kind", more)
+			}
+			t.paragraph(indent, dim, about)
 		}
 	}
-	return nil
+}
+
+func (t *terminal) section(v *view, s *section) {
+	if len(s.Headline) == 0 {
+		return // its trials stand below, with why there are no numbers
+	}
+	t.heading(s.Title)
+	first := "Metric"
+	if len(s.Arms) > 1 {
+		first = "Implementation"
+	}
+	rows := [][]string{{first, "Median", "Bounds", "Samples"}}
+	var groups []string // a metric's title above its rows, where there are several
+	for _, m := range s.Headline {
+		for i, a := range s.Arms {
+			label, group := m.Title, ""
+			if len(s.Arms) > 1 {
+				label = "  " + a.Treatment.Title
+				if i == 0 {
+					group = m.Title
+					if m.Better != "" {
+						group += " (" + m.Better + " is better)"
+					}
+				}
+			}
+			c := m.Cells[i]
+			rows = append(rows, []string{label, c.Center, bracketed(c.Bounds), samples(c)})
+			groups = append(groups, group)
+		}
+	}
+	t.table(rows, groups)
+	t.paragraph("  ", dim, s.Note)
+}
+
+func bracketed(bounds string) string {
+	if bounds == "" {
+		return ""
+	}
+	return "[" + bounds + "]"
+}
+
+// samples says in one line what a number rests on.
+func samples(c metricCell) string {
+	var parts []string
+	if len(c.Blocks) > 0 {
+		parts = append(parts, strings.Join(c.Blocks, " · "))
+	}
+	for _, p := range []string{c.Censored, c.Zero, c.N} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(append(parts, c.Warnings...), "; ")
+}
+
+// table aligns rows; the last column wraps. The first row is the head.
+func (t *terminal) table(rows [][]string, groups []string) {
+	const gap = "  "
+	columns := len(rows[0])
+	widths := make([]int, columns)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = printable(row[i])
+			widths[i] = max(widths[i], displayWidth(row[i]))
+		}
+	}
+	// Long names leave room for what is said about them.
+	widths[0] = min(widths[0], max(24, t.Width*2/5))
+	used := displayWidth(gap)
+	for _, w := range widths[:columns-1] {
+		used += w + len(gap)
+	}
+	room := t.Width - used
+	below := room < 20 // too narrow: the last column goes to a line of its own
+	for n, row := range rows {
+		if n > 0 && groups[n-1] != "" {
+			t.paragraph(gap, "", groups[n-1])
+		}
+		line := gap + pad(shorten(row[0], widths[0]), widths[0]) + gap + padLeft(row[1], widths[1]) + gap + pad(row[2], widths[2]) + gap
+		last := wrap(row[3], max(room, 20))
+		if n == 0 {
+			if below {
+				last = nil
+			}
+			t.line(t.style(dim, strings.TrimRight(line+strings.Join(last, " "), " ")))
+			continue
+		}
+		if below {
+			t.line(line)
+			t.paragraph(gap+gap, dim, row[3])
+			continue
+		}
+		for i, l := range last {
+			if i > 0 {
+				line = strings.Repeat(" ", used)
+			}
+			t.line(line + t.style(dim, l))
+		}
+		if len(last) == 0 {
+			t.line(line)
+		}
+	}
+}
+
+func (t *terminal) notOK(v *view) {
+	if len(v.NotOK.Rows) == 0 {
+		return
+	}
+	t.heading("Trials that are not ok")
+	for _, row := range v.NotOK.Rows {
+		outcome := pad(printable(row[0]), 11)
+		head := fmt.Sprintf("%s, %s, %s", row[1], row[2], row[3])
+		for i, l := range wrap(printable(head), t.Width-14) {
+			if i == 0 {
+				t.line("  " + t.style(yellow, outcome) + " " + l)
+			} else {
+				t.line(strings.Repeat(" ", 14) + l)
+			}
+		}
+		for _, why := range strings.Split(row[4], "\n") {
+			t.paragraph(strings.Repeat(" ", 14), dim, why)
+		}
+	}
+}
+
+func (t *terminal) certainty(v *view) {
+	t.heading("How sure this is")
+	for _, c := range v.Certainty {
+		for i, l := range wrap(printable(c), t.Width-4) {
+			if i == 0 {
+				t.line("  - " + l)
+			} else {
+				t.line("    " + l)
+			}
+		}
+	}
+}
+
+func (t *terminal) files() {
+	if t.Directory == "" {
+		return
+	}
+	t.heading("Report")
+	for _, f := range formats {
+		t.line("  " + strings.TrimSuffix(string(t.Directory), "/") + "/" + f.file)
+	}
 }

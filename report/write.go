@@ -19,6 +19,7 @@ type format struct {
 
 var formats = []format{
 	{"html", "report.html", writeHTML},
+	{"md", "report.md", writeMarkdown},
 	{"json", "report.json", writeJSON},
 }
 
@@ -50,7 +51,7 @@ func Write(dir result.Directory) error {
 			return fmt.Errorf("write %s: %w", f.file, err)
 		}
 	}
-	return nil
+	return writePictures(dir, v)
 }
 
 // Read reads a run and its whole trials.
