@@ -45,7 +45,7 @@ func newLane(l *loop, target Target, kind Connections) *lane {
 	a.schedule = load.Constant{Step: o.Step}
 	if kind == Fresh {
 		conns = o.InFlight
-		a.schedule = load.DenseThenSparse{Step: o.Step, Dense: o.Dense, Share: o.Sparse}
+		a.schedule = load.DenseThenSparse{Step: o.FreshStep, Dense: o.Dense, Share: o.Sparse}
 	}
 	for range conns {
 		c := newConn(l, a, len(l.conns))

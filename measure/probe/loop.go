@@ -91,6 +91,11 @@ func (l *loop) run() {
 	runtime.LockOSThread()
 	defer close(l.finished)
 	sharpen()
+	if l.options.Realtime && becomeRealtime() {
+		addProcessor()
+		defer removeProcessor()
+		l.poller.selfish = true
+	}
 	for {
 		err := l.poller.wait(l.next-l.now(), l.event)
 		stop := l.takeQueue()
@@ -256,7 +261,7 @@ func (l *loop) outcome(i *Inquiry) *Outcome {
 	now := l.now()
 	o := &Outcome{
 		Question: i.question, Options: l.options,
-		T0: l.epoch.Add(l.t0), Ended: l.epoch.Add(now), CPU: threadCPU() - l.cpu,
+		T0: l.epoch.Add(l.t0), Ended: l.epoch.Add(now), CPU: threadCPU() - l.cpu, Realtime: l.poller.selfish,
 	}
 	for _, lane := range l.lanes {
 		o.Lanes = append(o.Lanes, lane.outcome(now))

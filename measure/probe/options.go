@@ -43,7 +43,10 @@ type Options struct {
 	// Step is the time between two probes on a lane, a target and a kind of
 	// connection. It is the resolution of what is measured. Default 1 ms.
 	Step time.Duration
-	// Dense is how long probes on new connections keep to Step after t0, and
+	// FreshStep is the same for probes on new connections, which cost several
+	// times as much on both sides. Default Step.
+	FreshStep time.Duration
+	// Dense is how long probes on new connections keep to FreshStep after t0, and
 	// again after the first right answer anywhere and on their own target.
 	// Default 1 s.
 	Dense time.Duration
@@ -70,11 +73,17 @@ type Options struct {
 	// Examples is how many answers that were not right and not old are kept
 	// with their details, for each lane. Default 10.
 	Examples int
+	// Realtime asks for a thread that runs before all ordinary ones. On a
+	// machine that is busy beyond its processors probes are then milliseconds
+	// less late, and what is probed is interrupted more often. Outcome.Realtime
+	// says whether it was granted.
+	Realtime bool
 }
 
 func (o *Options) setDefaults() {
 	setDefault(&o.Connections, Both)
 	setDefault(&o.Step, time.Millisecond)
+	setDefault(&o.FreshStep, o.Step)
 	setDefault(&o.Dense, time.Second)
 	setDefault(&o.Sparse, 0.02)
 	setDefault(&o.InFlight, 8)
@@ -99,8 +108,8 @@ func (o *Options) validate() error {
 	if o.Connections > Both {
 		problems = append(problems, fmt.Errorf("unknown %v", o.Connections))
 	}
-	if o.Step < 50*time.Microsecond {
-		problems = append(problems, fmt.Errorf("step %v is below 50us, which a thread cannot keep", o.Step))
+	if step := min(o.Step, o.FreshStep); step < 50*time.Microsecond {
+		problems = append(problems, fmt.Errorf("step %v is below 50us, which a thread cannot keep", step))
 	}
 	for name, value := range map[string]time.Duration{"dense": o.Dense, "timeout": o.Timeout, "limit": o.Limit, "settle": o.Settle} {
 		if value < 0 {

@@ -19,6 +19,8 @@ type Outcome struct {
 	Lanes     []Lane
 	// CPU is what the prober's thread used since T0.
 	CPU time.Duration
+	// Realtime is whether the thread ran before all ordinary ones.
+	Realtime bool
 }
 
 // A Lane is one target on one kind of connection.
@@ -208,12 +210,13 @@ func (o *Outcome) Censored() []string {
 func (o *Outcome) Total(stretch func(*Lane) *Counts) Counts {
 	var total Counts
 	for i := range o.Lanes {
-		total.add(stretch(&o.Lanes[i]))
+		total.Add(stretch(&o.Lanes[i]))
 	}
 	return total
 }
 
-func (c *Counts) add(other *Counts) {
+// Add adds the counts of another stretch.
+func (c *Counts) Add(other *Counts) {
 	c.Sent += other.Sent
 	c.Right += other.Right
 	c.Old += other.Old

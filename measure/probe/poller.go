@@ -16,6 +16,8 @@ type poller struct {
 	ready       [64]unix.EpollEvent
 	// coarse is set where the kernel has no epoll_pwait2 (before 5.11).
 	coarse bool
+	// selfish keeps the runtime's processor while sleeping: see realtime.go.
+	selfish bool
 }
 
 // wakePlace is the place of the descriptor that wakes the poller up.
@@ -101,7 +103,13 @@ func (p *poller) sleepExactly(timeout time.Duration) (int, error) {
 		t := unix.NsecToTimespec(int64(timeout))
 		limit = &t
 	}
-	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epoll),
+	call := unix.Syscall6
+	if p.selfish {
+		// The runtime's signals still end the sleep, so that it can stop the
+		// world at any time.
+		call = unix.RawSyscall6
+	}
+	n, _, errno := call(unix.SYS_EPOLL_PWAIT2, uintptr(p.epoll),
 		uintptr(unsafe.Pointer(&p.ready[0])), uintptr(len(p.ready)), uintptr(unsafe.Pointer(limit)), 0, 0)
 	if errno != 0 {
 		return 0, errno
@@ -111,11 +119,4 @@ func (p *poller) sleepExactly(timeout time.Duration) (int, error) {
 
 func (p *poller) close() error {
 	return errors.Join(unix.Close(p.wake), unix.Close(p.epoll))
-}
-
-// sharpen lets this thread wake up on time: by default the kernel may add 50 us
-// to every sleep to save power. What a sandbox forbids stays as it was; how
-// late probes are is measured anyway.
-func sharpen() {
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }

@@ -2,6 +2,8 @@ package probe
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -10,9 +12,10 @@ func question() Question {
 	return Question{Host: "a.example", Old: Answers(404), New: Serves(newMarker)}
 }
 
-// quick keeps tests short; what it lowers does not matter to them.
+// quick keeps tests short; what it lowers does not matter to them. It probes
+// less often than by default, so that a busy machine keeps up.
 func quick() Options {
-	return Options{Settle: 60 * time.Millisecond, Limit: 20 * time.Second}
+	return Options{Step: 2 * time.Millisecond, Settle: 60 * time.Millisecond, SettleAnswers: 5, Limit: 20 * time.Second}
 }
 
 func deadline(t *testing.T) context.Context {
@@ -21,10 +24,10 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// start asks, waits for the old state and marks t0.
-func start(t *testing.T, options Options, targets ...Target) *Inquiry {
+// begin asks, waits for the old state and marks t0.
+func begin(t *testing.T, q Question, options Options, targets ...Target) *Inquiry {
 	t.Helper()
-	i, err := Start(question(), targets, options)
+	i, err := Start(q, targets, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,27 +52,234 @@ func wait(t *testing.T, i *Inquiry) *Outcome {
 	if err := o.Valid(); err != nil {
 		t.Error(err)
 	}
+	if c := o.Censored(); len(c) > 0 {
+		t.Fatalf("censored: %v", c)
+	}
 	return o
+}
+
+func transition(l *Lane) *Counts { return &l.Transition }
+
+// checkSwitch holds a lane against the gate that its target was behind.
+func checkSwitch(t *testing.T, lane *Lane, g *gate) {
+	t.Helper()
+	for name, interval := range map[string]Interval{"first": lane.First, "stable": lane.Stable} {
+		if interval.By.Before(g.before) {
+			t.Errorf("%v: %s %v before the switch", lane, name, g.before.Sub(interval.By))
+		}
+		if interval.After.After(g.after) {
+			t.Errorf("%v: %s is said to be %v after the switch at least", lane, name, interval.After.Sub(g.after))
+		}
+	}
+	if lane.First != lane.Stable || lane.Flaps > 0 {
+		t.Errorf("%v: first %v, stable %v, %d flaps after a clean switch", lane, lane.First, lane.Stable, lane.Flaps)
+	}
+	if n := lane.Transition.Right + lane.Transition.ErrorCount(); n > 0 {
+		t.Errorf("%v: %d answers in a clean transition that were not old", lane, n)
+	}
 }
 
 func TestSwitch(t *testing.T) {
 	var g gate
 	s := newServer(t, g.answers)
-	i := start(t, quick(), s.target("replica"))
+	i := begin(t, question(), quick(), s.target("replica"))
 	time.Sleep(50 * time.Millisecond)
 	g.switchOver()
 	o := wait(t, i)
-	if c := o.Censored(); len(c) > 0 {
-		t.Fatalf("censored: %v", c)
-	}
 	for n := range o.Lanes {
-		lane := &o.Lanes[n]
-		if lane.First.By.Before(g.before) {
-			t.Errorf("%v: served first %v before the switch", lane, g.before.Sub(lane.First.By))
-		}
-		if lane.First.After.After(g.after) {
-			t.Errorf("%v: the interval begins %v after the switch", lane, lane.First.After.Sub(g.after))
-		}
-		t.Logf("%v: first served %v after the switch, interval %v, %+v", lane, lane.First.By.Sub(g.before), lane.First.By.Sub(lane.First.After), lane.Transition)
+		checkSwitch(t, &o.Lanes[n], &g)
 	}
+	if o.First(Both).After(o.FirstEverywhere(Both)) || o.FirstEverywhere(Both).After(o.StableEverywhere(Both)) {
+		t.Errorf("first %v, first everywhere %v, stable everywhere %v", o.First(Both), o.FirstEverywhere(Both), o.StableEverywhere(Both))
+	}
+	if o.StableEverywhere(Both).Before(o.T0) || o.Ended.Sub(o.StableEverywhere(Both)) < o.Options.Settle {
+		t.Errorf("t0 %v, stable %v, ended %v", o.T0, o.StableEverywhere(Both), o.Ended)
+	}
+	if o.CPU <= 0 {
+		t.Errorf("probing took %v of processor time", o.CPU)
+	}
+}
+
+// How close the instants come to the truth, printed; only their order is
+// asserted, because the machine may be busy.
+func TestHowClose(t *testing.T) {
+	var g gate
+	s := newServer(t, g.answers)
+	p, err := New([]Target{s.target("replica")}, Options{Settle: 10 * time.Millisecond, SettleAnswers: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var kept, fresh []time.Duration
+	for range 25 {
+		g.open.Store(false)
+		i, err := p.Ask(question())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := i.Old(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		i.Mark(time.Now())
+		time.Sleep(8 * time.Millisecond)
+		g.switchOver()
+		o := wait(t, i)
+		for n := range o.Lanes {
+			checkSwitch(t, &o.Lanes[n], &g)
+		}
+		kept = append(kept, o.First(Kept).Sub(g.before))
+		fresh = append(fresh, o.First(Fresh).Sub(g.before))
+	}
+	for name, delays := range map[string][]time.Duration{"kept": kept, "new": fresh} {
+		slices.Sort(delays)
+		n := len(delays)
+		t.Logf("first served after the switch, %s: min %v, p50 %v, p90 %v, max %v", name, delays[0], delays[n/2], delays[n*9/10], delays[n-1])
+	}
+}
+
+func TestOneReplicaLate(t *testing.T) {
+	var gates [3]gate
+	var targets []Target
+	for n := range gates {
+		targets = append(targets, newServer(t, gates[n].answers).target(fmt.Sprint("replica-", n)))
+	}
+	i := begin(t, question(), quick(), targets...)
+	gates[0].switchOver()
+	gates[1].switchOver()
+	time.Sleep(300 * time.Millisecond)
+	gates[2].switchOver()
+	o := wait(t, i)
+	for n := range o.Lanes {
+		checkSwitch(t, &o.Lanes[n], &gates[n%3])
+	}
+	if len(o.Lanes) != 6 || o.Lanes[2].Target.Name != "replica-2" {
+		t.Fatalf("%d lanes", len(o.Lanes))
+	}
+	for _, kind := range []Connections{Kept, Fresh, Both} {
+		if everywhere := o.FirstEverywhere(kind); everywhere.Before(gates[2].before) {
+			t.Errorf("%v: served everywhere %v before the last replica did", kind, gates[2].before.Sub(everywhere))
+		}
+		if first := o.First(kind); !first.Before(gates[2].before) {
+			t.Errorf("%v: served first only after the last replica did", kind)
+		}
+	}
+}
+
+func TestDeletion(t *testing.T) {
+	q := question()
+	q.Old, q.New = q.New, q.Old
+	var g gate
+	g.open.Store(true)
+	s := newServer(t, g.answers)
+	i := begin(t, q, quick(), s.target("replica"))
+	g.before = time.Now()
+	g.open.Store(false)
+	g.after = time.Now()
+	o := wait(t, i)
+	for n := range o.Lanes {
+		checkSwitch(t, &o.Lanes[n], &g)
+	}
+}
+
+func TestNeverServed(t *testing.T) {
+	var g gate
+	s := newServer(t, g.answers)
+	options := quick()
+	options.Limit = 200 * time.Millisecond
+	i := begin(t, question(), options, s.target("replica"))
+	o, err := i.Wait(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := o.Censored(); !slices.Equal(c, []string{"replica (kept)", "replica (new)"}) {
+		t.Errorf("censored: %v", c)
+	}
+	if first, stable := o.First(Both), o.StableEverywhere(Both); !first.IsZero() || !stable.IsZero() {
+		t.Errorf("first %v, stable %v", first, stable)
+	}
+	if took := o.Ended.Sub(o.T0); took < options.Limit {
+		t.Errorf("gave up after %v, limit %v", took, options.Limit)
+	}
+	if n := o.Total(transition); n.Old == 0 || n.Old != n.Sent {
+		t.Errorf("%+v", n)
+	}
+}
+
+// One that is served but not for good is censored too, and known to have been
+// served.
+func TestNeverStable(t *testing.T) {
+	var n int
+	s := newServer(t, func(*request) string { return oldAnswer })
+	options := quick()
+	options.Limit, options.Connections = 400*time.Millisecond, Kept
+	i := begin(t, question(), options, s.target("replica"))
+	s.set(func(*request) string { // one connection: no race
+		if n++; n%10 == 0 {
+			return oldAnswer
+		}
+		return newAnswer
+	})
+	o, err := i.Wait(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := &o.Lanes[0]
+	if !lane.First.Seen() || lane.Stable.Seen() || lane.Flaps == 0 || len(o.Censored()) != 1 {
+		t.Errorf("first %v, stable %v, %d flaps, censored %v", lane.First, lane.Stable, lane.Flaps, o.Censored())
+	}
+}
+
+// Every instant at which a probe was due is accounted for, and lies on the
+// schedule.
+func TestEveryProbeIsAccountedFor(t *testing.T) {
+	var g gate
+	s := newServer(t, g.answers)
+	options := quick()
+	options.Connections = Kept
+	i := begin(t, question(), options, s.target("replica"))
+	time.Sleep(100 * time.Millisecond)
+	s.set(func(*request) string { // a stall, which costs probes
+		time.Sleep(50 * time.Millisecond)
+		s.set(func(*request) string { return newAnswer })
+		return newAnswer
+	})
+	o := wait(t, i)
+	lane := &o.Lanes[0]
+	total := lane.Transition
+	total.Add(&lane.After)
+	due := int(o.Ended.Sub(o.T0)/o.Options.Step) + 1
+	// One probe more may be in flight at the end, and one fall on the edge.
+	if got := total.Sent + total.Busy + total.Missed; got < due-2 || got > due+1 {
+		t.Errorf("%d probes sent, %d busy, %d missed: %d of the %d that were due", total.Sent, total.Busy, total.Missed, got, due)
+	}
+	if total.Busy < 20 {
+		t.Errorf("%d probes found the connection busy in a stall of 25 steps", total.Busy)
+	}
+	last := time.Duration(-1)
+	for _, sample := range lane.Samples {
+		if sample.Due < 0 || sample.at() < 0 {
+			continue
+		}
+		if sample.Due%o.Options.Step != 0 || sample.Due <= last {
+			t.Errorf("a probe was due at %v, the one before at %v", sample.Due, last)
+		}
+		if sample.Began < sample.Due || sample.Sent < sample.Began || sample.Received < sample.Sent {
+			t.Errorf("%+v is out of order", sample)
+		}
+		last = sample.Due
+	}
+}
+
+func TestRealtime(t *testing.T) {
+	var g gate
+	s := newServer(t, g.answers)
+	options := quick()
+	options.Realtime = true
+	i := begin(t, question(), options, s.target("replica"))
+	g.switchOver()
+	o := wait(t, i)
+	for n := range o.Lanes {
+		checkSwitch(t, &o.Lanes[n], &g)
+	}
+	t.Logf("real-time priority granted: %v", o.Realtime)
 }

@@ -17,7 +17,6 @@ import (
 // A server is a data-plane replica whose state the test knows: answer decides
 // what each request gets.
 type server struct {
-	t        *testing.T
 	listener net.Listener
 	answer   atomic.Pointer[func(*request) string]
 
@@ -37,9 +36,10 @@ type request struct {
 }
 
 const (
-	// reset and hang are answers that are none.
-	reset = "reset"
-	hang  = "hang"
+	// These are answers that are none.
+	reset  = "reset"  // the connection
+	hangUp = "hangup" // in the ordinary way
+	hang   = "hang"   // until the other side gives up
 )
 
 var (
@@ -60,16 +60,28 @@ func answer(status int, m marker.Marker) string {
 
 func newServer(t *testing.T, answer func(*request) string) *server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	s, err := listen(answer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, listener: listener, conns: map[net.Conn]bool{}}
+	t.Cleanup(s.close)
+	return s
+}
+
+func listen(answer func(*request) string) (*server, error) {
+	return listenAt("127.0.0.1:0", answer)
+}
+
+func listenAt(address string, answer func(*request) string) (*server, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{listener: listener, conns: map[net.Conn]bool{}}
 	s.answer.Store(&answer)
 	s.wait.Add(1)
 	go s.accept()
-	t.Cleanup(s.close)
-	return s
+	return s, nil
 }
 
 func (s *server) set(answer func(*request) string) { s.answer.Store(&answer) }
@@ -118,7 +130,9 @@ func (s *server) serve(conn net.Conn) {
 			conn.(*net.TCPConn).SetLinger(0)
 			return
 		case hang:
-			reader.ReadByte() // until the other side gives up
+			reader.ReadByte()
+			return
+		case hangUp:
 			return
 		default:
 			if _, err := conn.Write([]byte(text)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,20 +59,28 @@ func socketAddress(address netip.AddrPort) (family int, _ unix.Sockaddr) {
 func (p plain) descriptor() int { return int(p) }
 
 func (p plain) write(data []byte) (int, error) {
-	for {
-		if n, err := unix.Write(int(p), data); !errors.Is(err, unix.EINTR) {
-			return n, err
-		}
-	}
+	return retry(unix.SYS_WRITE, p, data)
 }
 
 func (p plain) read(buffer []byte) (int, error) {
+	return retry(unix.SYS_READ, p, buffer)
+}
+
+// retry calls again where a signal came between. The calls do not block, so the
+// runtime is not told of them: it could give this thread's processor away
+// meanwhile, and getting it back takes time on a busy machine.
+func retry(call uintptr, p plain, buffer []byte) (int, error) {
 	for {
-		if n, err := unix.Read(int(p), buffer); !errors.Is(err, unix.EINTR) {
-			return n, err
+		n, _, errno := unix.RawSyscall(call, uintptr(p), uintptr(unsafe.Pointer(unsafe.SliceData(buffer))), uintptr(len(buffer)))
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EINTR:
+		default:
+			return 0, errno
 		}
 	}
 }
 
 // close cannot fail in a way that matters: the descriptor is gone either way.
-func (p plain) close() { _ = unix.Close(int(p)) }
+func (p plain) close() { unix.RawSyscall(unix.SYS_CLOSE, uintptr(p), 0, 0) }
