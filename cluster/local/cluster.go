@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gatemark/gatemark/cluster/local/handshake"
 	"github.com/gatemark/gatemark/cluster/local/layout"
 	"github.com/gatemark/gatemark/cluster/local/supervisor"
 	"github.com/gatemark/gatemark/internal/failure"
@@ -20,6 +21,8 @@ import (
 type Cluster struct {
 	dir    layout.Dir
 	record record
+	// control is kept open for a cluster that is bound to this process.
+	control *handshake.Conn
 }
 
 // ErrNotFound says that there is no cluster of a name.
@@ -111,6 +114,9 @@ func (c *Cluster) Program(name string) (path, argv0 string) {
 	}
 	return filepath.Join(c.record.NodeDir, "node"), name
 }
+
+// CacheDir returns a directory for what clients remember about the cluster.
+func (c *Cluster) CacheDir() string { return c.dir.Cache() }
 
 // CgroupRoot returns the cgroup that holds one for each component, by its
 // name, and "pods". The path is below each hierarchy's mount.

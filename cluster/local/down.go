@@ -41,6 +41,9 @@ func Down(ctx context.Context, stateDir, name string) (bool, error) {
 
 // Down removes the cluster. It does no harm where it is gone already.
 func (c *Cluster) Down(ctx context.Context) error {
+	if c.control != nil {
+		c.control.Close()
+	}
 	_, err := Down(ctx, c.dir.StateDir(), c.record.Name)
 	return err
 }

@@ -99,7 +99,13 @@ func (c *Cluster) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer control.Close()
+	// To the supervisor the socket is this process: until it is accepted, it
+	// ends when the socket is closed. That of a bound cluster stays open.
+	defer func() {
+		if c.control == nil {
+			control.Close()
+		}
+	}()
 	// Ends the wait below when ctx does; the supervisor ends by itself then.
 	defer context.AfterFunc(ctx, func() { control.Close() })()
 	identity, err := identify(supervisor.Process.Pid)
@@ -115,13 +121,17 @@ func (c *Cluster) start(ctx context.Context, o Options) error {
 	go supervisor.Wait()
 	settings := handshake.Settings{
 		Name: o.Name, Dir: string(c.dir), NodeDir: o.NodeDir, StateDir: o.StateDir,
-		Full: o.Mode == Full, Root: os.Geteuid() == 0, Port: port, Retain: o.Retain,
+		Full: o.Mode == Full, Port: port, Retain: o.Retain,
 	}
 	if err := control.Send(handshake.Message{Kind: handshake.Begin, Settings: &settings}); err != nil {
 		return err
 	}
 	if err := c.follow(ctx, control, o.Progress); err != nil {
 		return err
+	}
+	if o.Bound {
+		c.control = control
+		return nil
 	}
 	return control.Send(handshake.Message{Kind: handshake.Accept})
 }

@@ -82,11 +82,16 @@ func inheritCPUSet(parent, dir string) error {
 }
 
 // Join moves a process, as numbered in the caller's PID namespace, into the
-// cgroup at path on every hierarchy.
+// cgroup at path on every hierarchy. A process that has ended is no error:
+// whoever waits for it learns of that.
 func Join(hierarchies []Hierarchy, path string, pid int) error {
 	for _, h := range hierarchies {
 		file := filepath.Join(h.Path, path, "cgroup.procs")
-		if err := os.WriteFile(file, []byte(strconv.Itoa(pid)), 0); err != nil {
+		err := os.WriteFile(file, []byte(strconv.Itoa(pid)), 0)
+		if errors.Is(err, syscall.ESRCH) {
+			return nil
+		}
+		if err != nil {
 			return fmt.Errorf("moving process %d into cgroup %s: %w", pid, path, err)
 		}
 	}

@@ -51,10 +51,9 @@ type Settings struct {
 	Name    string `json:"name"`
 	Dir     string `json:"dir"`
 	NodeDir string `json:"nodeDir"`
-	// Full is false for a control plane alone.
+	// Full is false for a control plane alone, which has no mounts and no
+	// cgroups, so that it works in a user namespace.
 	Full bool `json:"full"`
-	// Root is false in a user namespace: no cgroups, no mounts.
-	Root bool `json:"root"`
 	// Port is where the host reaches the API server on 127.0.0.1.
 	Port int `json:"port"`
 	// Retain keeps what is running after a failed step.

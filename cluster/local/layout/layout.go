@@ -99,6 +99,9 @@ func (d Dir) Kubelet() string { return d.join("kubelet") }
 // VarLog is what the cluster sees at /var/log.
 func (d Dir) VarLog() string { return d.join("var-log") }
 
+// Cache is what clients remember about the cluster.
+func (d Dir) Cache() string { return d.join("cache") }
+
 // CNI is the directory of CNI configurations.
 func (d Dir) CNI() string { return d.join("cni") }
 

@@ -249,7 +249,7 @@ func (c *cluster) startContainerd(ctx context.Context) error {
 // loadPause makes the image that every pod's sandbox runs, and loads it.
 func (c *cluster) loadPause(ctx context.Context) error {
 	tar := c.dir.Config("pause.tar")
-	if err := writePauseImage(c.settings.NodeDir+"/pause", tar); err != nil {
+	if err := WriteImage(tar, pauseImage, c.settings.NodeDir+"/pause"); err != nil {
 		return err
 	}
 	if err := c.parts.run(ctx, c.programs.ctr("images", "import", tar)); err != nil {

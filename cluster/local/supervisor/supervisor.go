@@ -127,7 +127,7 @@ func newComponents(s handshake.Settings, cancel context.CancelCauseFunc) (*compo
 		ended:      func(err error) { cancel(err) },
 		running:    map[string]*running{},
 	}
-	if !s.Root {
+	if !s.Full {
 		return cs, nil
 	}
 	var err error

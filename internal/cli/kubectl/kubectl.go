@@ -4,6 +4,7 @@ package kubectl
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -41,9 +42,11 @@ on to kubectl, but for a --name that comes first.`,
 				return err
 			}
 			path, argv0 := c.Program("kubectl")
-			// Of two values, kubectl would take the first.
-			env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "KUBECONFIG=") })
-			env = append(env, "KUBECONFIG="+c.Kubeconfig())
+			env := environment(os.Environ(), map[string]string{
+				"KUBECONFIG": c.Kubeconfig(),
+				// Not in the user's home, where it would outlive the cluster.
+				"KUBECACHEDIR": c.CacheDir(),
+			})
 			if err := run(path, append([]string{argv0}, args...), env); err != nil {
 				return fmt.Errorf("running %s: %w", path, err)
 			}
@@ -67,4 +70,18 @@ func split(args []string) (name string, rest []string, err error) {
 		return "", nil, failure.WithCode(fmt.Errorf("--name needs the name of a cluster"), failure.Usage)
 	}
 	return args[1], args[2:], nil
+}
+
+// environment returns env with values set. Of two values of one name, kubectl
+// would take the first.
+func environment(env []string, values map[string]string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		_, replaced := values[name]
+		return replaced
+	})
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		env = append(env, name+"="+values[name])
+	}
+	return env
 }
