@@ -66,11 +66,12 @@ func Start[T any, P Object[T]](ctx context.Context, c *kube.Client, gvk schema.G
 	if err != nil {
 		return nil, wrap(err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	stream, err := source.watch(ctx, version)
 	if err != nil {
+		cancel()
 		return nil, wrap(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
 	w := &Watcher{cancel: cancel, report: Report{Kind: gvk.Kind, Started: started}}
 	f := &follower[T, P]{watcher: w, source: source, record: record, queue: newQueue(), version: version}
 	w.done.Go(func() { f.read(ctx, stream) })
