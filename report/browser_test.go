@@ -41,7 +41,7 @@ func TestInBrowser(t *testing.T) {
 		plots  int
 	}{
 		{"single", single, singleTrials, 3},
-		{"repeated", repeated, repeatedTrials, 3},
+		{"repeated", repeated, repeatedTrials, 5},
 		{"empty", empty, nil, 0},
 	}
 	windows := []struct {
@@ -209,7 +209,7 @@ const measureLayout = `(() => {
     Scroll: document.documentElement.scrollWidth,
     Window: innerWidth,
     Beyond: [...document.querySelectorAll('main *')].filter(e => !inBox(e) && e.getClientRects().length && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.getAttribute('class')),
-    Plots: plots.map(s => ({ ID: s.parentElement.parentElement.id, Width: s.getBoundingClientRect().width, Height: s.getBoundingClientRect().height,
+    Plots: plots.map(s => ({ ID: s.closest('figure').id, Width: s.getBoundingClientRect().width, Height: s.getBoundingClientRect().height,
       Paths: [...s.querySelectorAll('path.curve')].filter(p => p.getAttribute('d').length > 8 && p.getBBox().width > 0 && getComputedStyle(p).stroke !== 'none').length })),
     Small: plots.flatMap(s => [...s.querySelectorAll('text')].filter(x => x.getBoundingClientRect().height < 9).map(x => x.textContent)),
   };

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gatemark/gatemark/report/chart"
@@ -13,18 +14,30 @@ import (
 )
 
 // A figure is a result.Figure with the data of every valid trial that has one
-// of its name.
+// of its name: lines of all implementations in one panel, clouds in a panel
+// for each, because clouds hide one another.
 type figure struct {
 	Anchor  string
 	Name    string
 	Title   string
 	Caption string
-	Chart   chart.Chart
-	Legend  []legendItem
+	// Description is for readers who cannot see the picture.
+	Description string
+	Panels      []panel
+	Legend      []legendItem
 	// Notes say what the picture does not show.
 	Notes []string
 	// Sources say what it is drawn from.
 	Sources []source
+
+	blank chart.Chart // the axes, without curves
+	kind  string
+}
+
+// A panel is one picture of a figure.
+type panel struct {
+	Title string
+	Chart chart.Chart
 }
 
 // A source is a line's data and the trials that have it.
@@ -76,7 +89,7 @@ func (s *section) figures() []figure {
 func (s *section) newFigure(f result.Figure) figure {
 	anchor := s.Anchor + "-" + slug(f.Name)
 	c := chart.Chart{
-		ID: anchor, Title: f.Title, Kind: chart.Kind(f.Kind),
+		Title: f.Title, Kind: chart.Kind(f.Kind),
 		X: chart.Axis{Title: f.XTitle, Unit: f.XUnit, Log: f.LogX},
 		Y: chart.Axis{Title: f.YTitle, Unit: f.YUnit, Log: f.LogY},
 	}
@@ -84,65 +97,103 @@ func (s *section) newFigure(f result.Figure) figure {
 		c.Kind = chart.Step
 		c.Y = chart.Axis{Title: cmp.Or(f.YTitle, "share of samples"), Unit: "ratio", Log: f.LogY}
 	}
-	return figure{Anchor: anchor, Name: f.Name, Title: f.Title, Caption: f.Caption, Chart: c}
+	return figure{Anchor: anchor, Name: f.Name, Title: f.Title, Caption: f.Caption, blank: c, kind: f.Kind}
 }
 
 // maxPlain is up to how many trials of one curve are drawn in full strength.
 const maxPlain = 2
 
 func (s *section) fill(f *figure) {
-	p := painter{arms: len(s.Arms), index: map[string]int{}}
+	apart := f.kind == "scatter" && len(s.Arms) > 1
+	p := painter{several: len(s.Arms) > 1 && !apart, index: map[string]int{}}
 	for _, a := range s.Arms {
-		faint := len(a.Valid) > maxPlain
-		for _, t := range a.Valid {
-			for _, drawn := range t.Figures {
-				if drawn.Name == f.Name {
-					p.add(f, a.Treatment, t, drawn, faint)
-				}
+		if apart || len(f.Panels) == 0 {
+			next := panel{Chart: f.blank}
+			if apart {
+				next.Title = a.Treatment.Title
 			}
+			f.Panels = append(f.Panels, next)
+		}
+		p.arm(f, a)
+	}
+	f.Panels = slices.DeleteFunc(f.Panels, func(p panel) bool { return apart && len(p.Chart.Curves) == 0 })
+	f.Legend = p.legend
+	f.Description = f.describe()
+	f.finish()
+}
+
+// finish gives the panels their ids and one frame.
+func (f *figure) finish() {
+	var all []chart.Curve
+	for _, p := range f.Panels {
+		all = append(all, p.Chart.Curves...)
+	}
+	for i := range f.Panels {
+		c := &f.Panels[i].Chart
+		c.ID = f.Anchor
+		c.Description = f.Description
+		if len(f.Panels) > 1 {
+			c.ID = fmt.Sprintf("%s-%d", f.Anchor, i+1)
+			c.Title = f.Title + ", " + f.Panels[i].Title
+			c.Frame = all
 		}
 	}
-	f.Legend = p.legend
-	f.Chart.Description = f.description()
 }
 
 // painter gives curves their colours: one an implementation where there are
-// several, with dashes for its lines; else one a line.
+// several in a panel, with dashes for its lines; else one a line.
 type painter struct {
-	arms   int
-	legend []legendItem
-	index  map[string]int
+	several bool
+	legend  []legendItem
+	index   map[string]int
 }
 
-func (p *painter) add(f *figure, treatment treatment, t *result.Trial, drawn result.Figure, faint bool) {
+// arm adds what an arm's trials have for a figure to its last panel.
+func (p *painter) arm(f *figure, a *arm) {
+	var with []*result.Trial
+	var last result.Figure
+	for _, t := range a.Valid {
+		for _, drawn := range t.Figures {
+			if drawn.Name == f.Name {
+				with, last = append(with, t), drawn
+				p.trial(f, a, t, drawn)
+			}
+		}
+	}
+	if len(with) == 0 || last.XUnit != "s" {
+		return // the events of a trial are instants
+	}
+	c := &f.Panels[len(f.Panels)-1].Chart
+	for _, m := range marks(with, last.Events) {
+		if p.several {
+			m.Color = a.Treatment.Color + 1
+		}
+		c.Marks = append(c.Marks, m)
+	}
+}
+
+func (p *painter) trial(f *figure, a *arm, t *result.Trial, drawn result.Figure) {
+	c := &f.Panels[len(f.Panels)-1].Chart
 	for i, line := range drawn.Lines {
 		x, y, note := lineData(t, drawn, line)
 		if note != "" {
 			f.Notes = append(f.Notes, t.ID+": "+note)
 		}
-		item := p.item(treatment, line.Title, i, len(drawn.Lines), drawn.Kind)
-		f.Chart.Curves = append(f.Chart.Curves, chart.Curve{
-			Title: item.Title, Color: item.Color, Dash: item.Dash, Faint: faint, X: x, Y: y,
+		item := p.item(a.Treatment, line.Title, i, len(drawn.Lines))
+		c.Curves = append(c.Curves, chart.Curve{
+			Title: item.Title, Color: item.Color, Dash: item.Dash, Faint: len(a.Valid) > maxPlain, X: x, Y: y,
 		})
 		f.Sources = addSource(f.Sources, sourceText(drawn, line), t.ID)
 	}
-	if drawn.XUnit == "s" {
-		f.Chart.Marks = append(f.Chart.Marks, marks(t, drawn.Events)...)
-	}
 }
 
-func (p *painter) item(treatment treatment, line string, i, lines int, kind string) legendItem {
-	item := legendItem{Title: line, Color: i}
-	if p.arms > 1 {
+func (p *painter) item(treatment treatment, line string, i, lines int) legendItem {
+	item := legendItem{Title: line, Color: i, Dash: i / chart.Colors}
+	if p.several {
 		item = legendItem{Title: treatment.Title + ": " + line, Color: treatment.Color, Dash: i}
 		if lines == 1 {
 			item.Title = treatment.Title
 		}
-		if kind == "scatter" {
-			item.Color = treatment.Color*lines + i // dots have no dashes
-		}
-	} else {
-		item.Dash = i / chart.Colors
 	}
 	at, seen := p.index[item.Title]
 	if !seen {
@@ -211,13 +262,26 @@ func emptyRows(x, y []float64, title string) string {
 	return fmt.Sprintf("%s: %s of %s without a value", title, quantity.Count(empty), quantity.Count(len(x)))
 }
 
-func marks(t *result.Trial, names []string) []chart.Mark {
+// marks are the events of these names. An event that each of several trials
+// has once is marked once, at the median, for otherwise marks hide the curves.
+func marks(trials []*result.Trial, names []string) []chart.Mark {
 	var list []chart.Mark
 	for _, name := range names {
-		for _, e := range t.Events {
-			if e.Name == name {
-				list = append(list, chart.Mark{At: e.At, Title: e.Name})
+		var at []float64
+		for _, t := range trials {
+			for _, e := range t.Events {
+				if e.Name == name {
+					at = append(at, e.At)
+				}
 			}
+		}
+		if len(trials) > 1 && len(at) == len(trials) {
+			median := stat.Summarize(at, stat.Options{}).P50
+			list = append(list, chart.Mark{At: median, Title: name})
+			continue
+		}
+		for _, v := range at {
+			list = append(list, chart.Mark{At: v, Title: name})
 		}
 	}
 	return list
@@ -247,28 +311,52 @@ func axisText(a chart.Axis) string {
 	return text
 }
 
-// description says in words what the picture shows, with each curve's span.
-func (f *figure) description() string {
-	parts := []string{fmt.Sprintf("%s over %s.", axisText(f.Chart.Y), axisText(f.Chart.X))}
+// describe says in words what the picture shows, with each curve's span.
+func (f *figure) describe() string {
+	parts := []string{fmt.Sprintf("%s over %s.", axisText(f.blank.Y), axisText(f.blank.X))}
 	if f.Caption != "" {
 		parts = append(parts, f.Caption)
 	}
-	for _, item := range f.Legend {
-		var xs, ys []float64
-		for _, c := range f.Chart.Curves {
-			if c.Title == item.Title {
-				xs, ys = append(xs, c.X...), append(ys, c.Y...)
+	for _, p := range f.Panels {
+		for _, item := range f.Legend {
+			if text := spanText(p.Chart, item.Title); text != "" {
+				if p.Title != "" {
+					text = p.Title + ", " + text
+				}
+				parts = append(parts, text)
 			}
 		}
-		x, y := stat.Summarize(xs, stat.Options{}), stat.Summarize(ys, stat.Options{})
-		if x.N == 0 || y.N == 0 {
-			parts = append(parts, item.Title+": no data.")
-			continue
+		if len(p.Chart.Marks) > 0 {
+			var names []string
+			for _, m := range p.Chart.Marks {
+				names = append(names, m.Title+" at "+quantity.Write(m.At, "s"))
+			}
+			if len(names) > 9 {
+				names = append(names[:9], "more")
+			}
+			parts = append(parts, "Marks: "+joinWords(names)+".")
 		}
-		parts = append(parts, fmt.Sprintf("%s: %s, from %s to %s, between %s and %s.", item.Title,
-			quantity.Plural(len(xs), "point", "points"),
-			quantity.Write(x.Min, f.Chart.X.Unit), quantity.Write(x.Max, f.Chart.X.Unit),
-			quantity.Write(y.Min, f.Chart.Y.Unit), quantity.Write(y.Max, f.Chart.Y.Unit)))
 	}
 	return strings.Join(parts, " ")
+}
+
+// spanText says from where to where the curves of one title go.
+func spanText(c chart.Chart, title string) string {
+	var xs, ys []float64
+	there := false
+	for _, curve := range c.Curves {
+		if curve.Title == title {
+			xs, ys, there = append(xs, curve.X...), append(ys, curve.Y...), true
+		}
+	}
+	if !there {
+		return ""
+	}
+	x, y := stat.Summarize(xs, stat.Options{}), stat.Summarize(ys, stat.Options{})
+	if x.N == 0 || y.N == 0 {
+		return title + ": no data."
+	}
+	return fmt.Sprintf("%s: %s, from %s to %s, between %s and %s.", title, quantity.Plural(len(xs), "point", "points"),
+		quantity.Write(x.Min, c.X.Unit), quantity.Write(x.Max, c.X.Unit),
+		quantity.Write(y.Min, c.Y.Unit), quantity.Write(y.Max, c.Y.Unit))
 }

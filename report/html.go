@@ -36,6 +36,7 @@ var htmlPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"legendClass": legendClass,
 	"draw":        drawPair,
 	"strip":       func(c metricCell) template.HTML { return template.HTML(c.Strip.svg()) },
+	"dots":        func(f figure) bool { return f.kind == "scatter" },
 	"hue":         func(t treatment) string { return fmt.Sprintf("s%d", t.Color%chart.Colors) },
 }).Parse(pageTemplate))
 
@@ -57,10 +58,18 @@ type pair struct {
 	Notes        []string
 }
 
-func drawPair(f figure) pair {
-	wide := f.Chart.Draw(wideSize)
-	f.Chart.ID += "-narrow"
-	narrow := f.Chart.Draw(narrowSize)
+// drawPair draws one panel of several.
+func drawPair(p panel, panels int) pair {
+	size := wideSize
+	switch {
+	case panels == 2:
+		size = chart.Size{Width: 510, Height: 340}
+	case panels > 2:
+		size = chart.Size{Width: 340, Height: 320}
+	}
+	wide := p.Chart.Draw(size)
+	p.Chart.ID += "-narrow"
+	narrow := p.Chart.Draw(narrowSize)
 	// The drawing escapes every text that it was given.
 	return pair{template.HTML(wide.SVG), template.HTML(narrow.SVG), wide.Notes}
 }

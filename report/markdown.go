@@ -298,9 +298,14 @@ func (m *markdown) figure(f figure) {
 	if f.Caption != "" {
 		m.line("%s\n", escape(f.Caption))
 	}
-	m.line("![%s](%s)", escape(f.Title), figurePath(f))
+	for _, p := range f.Panels {
+		if p.Title != "" {
+			m.line("\n%s\n", escape(p.Title))
+		}
+		m.line("![%s](%s)", escape(p.Chart.Title), picturePath(p))
+	}
 	m.fold("Data behind this figure", func() {
-		m.line("Figure %s. %s\n", code(f.Name), escape(f.Chart.Description))
+		m.line("Figure %s. %s\n", code(f.Name), escape(f.Description))
 		m.list(f.Notes)
 		for _, s := range f.Sources {
 			m.line("- %s", escape(s.String()))

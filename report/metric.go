@@ -215,11 +215,12 @@ func number(v *float64) float64 {
 func metricGrid(metrics map[string]result.Metric) grid {
 	g := grid{
 		Title:   "Metrics",
-		Columns: slices.Concat(text("Metric"), numbers("n", "Value", "Min", "Mean", "p50", "Bounds", "p90", "p95", "p99", "p99.9", "Max"), text("Remarks")),
+		Columns: slices.Concat(text("Metric"), numbers("n", "Value", "Min", "Mean", "p50", "Bounds", "p90", "p95", "p99", "p99.9", "Max")),
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		m := metrics[name]
-		row := []string{cmp.Or(m.Title, name) + "\n" + name, quantity.Count(m.N)}
+		about := append([]string{cmp.Or(m.Title, name), name}, remarks(m)...)
+		row := []string{strings.Join(about, "\n"), quantity.Count(m.N)}
 		for _, v := range []*float64{m.Value, m.Min, m.Mean, m.P50} {
 			row = append(row, optional(v, m.Unit))
 		}
@@ -227,7 +228,7 @@ func metricGrid(metrics map[string]result.Metric) grid {
 		for _, v := range []*float64{m.P90, m.P95, m.P99, m.P999, m.Max} {
 			row = append(row, optional(v, m.Unit))
 		}
-		g.Rows = append(g.Rows, append(row, strings.Join(remarks(m), "\n")))
+		g.Rows = append(g.Rows, row)
 	}
 	return g
 }
@@ -254,14 +255,18 @@ func remarks(m result.Metric) []string {
 	if m.Value != nil && *m.Value == 0 && m.N > 1 && (m.Unit == "1" || m.Unit == "ratio") {
 		list = append(list, "none seen: rate below "+quantity.Write(stat.RuleOfThree(m.N), "ratio")+" at 95 %")
 	}
+	var traits []string
+	if m.Unit != "" && m.Unit != "1" {
+		traits = append(traits, "unit "+m.Unit)
+	}
 	if m.Better != "" {
-		list = append(list, m.Better+" is better")
+		traits = append(traits, m.Better+" is better")
 	}
 	if m.Resolution > 0 {
-		list = append(list, "resolution "+quantity.Setting(m.Resolution, m.Unit))
+		traits = append(traits, "resolution "+quantity.Setting(m.Resolution, m.Unit))
 	}
-	if m.Unit != "" && m.Unit != "1" {
-		list = append(list, "unit "+m.Unit)
+	if len(traits) > 0 {
+		list = append(list, strings.Join(traits, ", "))
 	}
 	return append(list, m.Warnings...)
 }

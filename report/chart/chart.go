@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gatemark/gatemark/report/quantity"
@@ -47,6 +48,9 @@ type Chart struct {
 	X, Y        Axis
 	Curves      []Curve
 	Marks       []Mark
+	// Frame holds curves that are not drawn and count for the axes: those of
+	// the charts beside this one.
+	Frame []Curve
 }
 
 // An Axis names a variable. Numbers are in base units.
@@ -70,6 +74,8 @@ type Curve struct {
 type Mark struct {
 	At    float64
 	Title string
+	// Color counts from 1; 0 is that of no curve.
+	Color int
 }
 
 // A Size is in CSS pixels at full width.
@@ -110,6 +116,7 @@ type drawing struct {
 	unlabelled               int
 
 	square                 float64 // of a cloud, in which one dot is drawn
+	taken                  map[dot]bool
 	points, drawn, offAxis int
 }
 
@@ -121,7 +128,7 @@ const (
 // layout sets the plot's box and its two scales.
 func (d *drawing) layout() {
 	xs, ys := newExtent(d.chart.X.Log), newExtent(d.chart.Y.Log)
-	for _, c := range d.chart.Curves {
+	for _, c := range slices.Concat(d.chart.Curves, d.chart.Frame) {
 		for i := range min(len(c.X), len(c.Y)) {
 			if xs.holds(c.X[i]) && ys.holds(c.Y[i]) {
 				xs.add(c.X[i])

@@ -14,6 +14,7 @@ const maxMarkRows = 4
 type placedMark struct {
 	x     float64
 	title string
+	color int
 	label bool
 	left  bool // the label stands left of the line
 	row   int
@@ -40,8 +41,8 @@ func (d *drawing) place() int {
 		if !d.x.holds(m.At) {
 			continue
 		}
-		p := placedMark{x: d.x.at(m.At), title: m.Title}
-		pixel := fmt.Sprint(m.Title, math.Round(p.x))
+		p := placedMark{x: d.x.at(m.At), title: m.Title, color: m.Color}
+		pixel := fmt.Sprint(m.Title, m.Color, math.Round(p.x))
 		if drawn[pixel] {
 			continue
 		}
@@ -85,8 +86,12 @@ func (d *drawing) marks(b *strings.Builder) {
 		if m.label {
 			top = 24 + float64(m.row)*lineHeight
 		}
-		fmt.Fprintf(b, `<g class="mark"><title>%s</title><path d="M%s %sV%s"/>`,
-			html.EscapeString(m.title), px(m.x), px(top), px(d.bottom))
+		class := ""
+		if m.color > 0 {
+			class = fmt.Sprintf(` class="s%d"`, (m.color-1)%Colors)
+		}
+		fmt.Fprintf(b, `<g class="mark"><title>%s</title><path%s d="M%s %sV%s"/>`,
+			html.EscapeString(m.title), class, px(m.x), px(top), px(d.bottom))
 		if m.label {
 			x, anchor := m.x+5, "start"
 			if m.left {

@@ -60,7 +60,7 @@ func (d *drawing) curves(b *strings.Builder) {
 	for _, c := range d.chart.Curves {
 		total += len(c.X)
 	}
-	d.square = 1
+	d.square, d.taken = 1, map[dot]bool{}
 	if total > crowd {
 		d.square = 2
 	}
@@ -92,7 +92,7 @@ func (d *drawing) path(b *strings.Builder, c Curve) {
 	flush := func() {
 		kept := run
 		if d.chart.Kind == Scatter {
-			kept = thinCloud(run, d.square)
+			kept = thinCloud(run, c.Color, d.square, d.taken)
 		} else {
 			kept = thinCurve(run)
 		}

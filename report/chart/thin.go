@@ -47,15 +47,18 @@ func appendColumn(kept, column []point) []point {
 	return kept
 }
 
-// thinCloud keeps one point in each square of that many pixels. Dots are wider
-// than two pixels, so that squares of two stay covered.
-func thinCloud(points []point, square float64) []point {
-	seen := make(map[[2]int]bool, len(points))
+// A dot is a place of a cloud that is drawn, in squares, in one colour.
+type dot struct{ color, x, y int }
+
+// thinCloud keeps the points whose square of that many pixels has no dot of
+// their colour yet. Dots are wider than two pixels, so that squares of two
+// stay covered.
+func thinCloud(points []point, color int, square float64, taken map[dot]bool) []point {
 	kept := points[:0:0]
 	for _, p := range points {
-		place := [2]int{int(math.Round(p.x / square)), int(math.Round(p.y / square))}
-		if !seen[place] {
-			seen[place] = true
+		place := dot{color, int(math.Round(p.x / square)), int(math.Round(p.y / square))}
+		if !taken[place] {
+			taken[place] = true
 			kept = append(kept, p)
 		}
 	}
