@@ -62,8 +62,8 @@ func (j *Judgement) first(samples []Sample) {
 func (j *Judgement) stable(samples []Sample, end, settle time.Duration, answers int) {
 	last := time.Duration(-1)
 	for i := range samples {
-		if s := &samples[i]; contradicts(s) && s.at() >= last {
-			last, j.StableAfter = s.at(), max(0, s.Sent)
+		if s := &samples[i]; contradicts(s) && s.at() >= 0 {
+			last, j.StableAfter = max(last, s.at()), max(j.StableAfter, s.Sent)
 		}
 	}
 	rights := 0

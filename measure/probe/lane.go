@@ -69,12 +69,9 @@ func (a *lane) marked() {
 	a.reconnects, a.idleCloses, a.misrouted, a.examples = 0, 0, nil, nil
 }
 
-// restart begins the schedule anew. Instants that have passed already are not
-// made up for.
+// restart begins the schedule anew.
 func (a *lane) restart(start time.Duration) {
-	a.start = start
-	a.n = a.schedule.Passed(a.loop.now() - start - 1)
-	a.due = start + a.schedule.Due(a.n)
+	a.start, a.n, a.due = start, 0, start
 	a.loop.next = min(a.loop.next, a.due)
 }
 
@@ -209,7 +206,7 @@ func (a *lane) outcome(now time.Duration) Lane {
 		rest = &j.After
 	}
 	rest.Busy += a.busy
-	rest.Missed += a.missed
+	rest.Missed += a.missed + max(0, a.schedule.Passed(now-a.start)-a.n)
 	instant := func(d time.Duration) time.Time { return l.epoch.Add(l.t0 + d) }
 	out := Lane{
 		Target: a.target, Connections: a.kind, Flaps: j.Flaps,

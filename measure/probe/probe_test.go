@@ -71,11 +71,13 @@ func checkSwitch(t *testing.T, lane *Lane, g *gate) {
 			t.Errorf("%v: %s is said to be %v after the switch at least", lane, name, interval.After.Sub(g.after))
 		}
 	}
-	if lane.First != lane.Stable || lane.Flaps > 0 {
-		t.Errorf("%v: first %v, stable %v, %d flaps after a clean switch", lane, lane.First, lane.Stable, lane.Flaps)
+	if lane.Flaps > 0 || lane.Transition.ErrorCount() > 0 {
+		t.Errorf("%v: %d flaps, errors %v after a clean switch", lane, lane.Flaps, lane.Transition.Errors)
 	}
-	if n := lane.Transition.Right + lane.Transition.ErrorCount(); n > 0 {
-		t.Errorf("%v: %d answers in a clean transition that were not old", lane, n)
+	// Of probes on several connections at once, one that began before the
+	// switch may be answered after one that began behind it.
+	if lane.Connections == Kept && (lane.First != lane.Stable || lane.Transition.Right > 0) {
+		t.Errorf("%v: first %v, stable %v after a clean switch", lane, lane.First, lane.Stable)
 	}
 }
 
@@ -111,7 +113,7 @@ func TestHowClose(t *testing.T) {
 	}
 	defer p.Close()
 	var kept, fresh []time.Duration
-	for range 25 {
+	for n := range 25 {
 		g.open.Store(false)
 		i, err := p.Ask(question())
 		if err != nil {
@@ -121,7 +123,8 @@ func TestHowClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		i.Mark(time.Now())
-		time.Sleep(8 * time.Millisecond)
+		// Switches must not keep in step with the probes.
+		time.Sleep(8*time.Millisecond + time.Duration(n)*140*time.Microsecond)
 		g.switchOver()
 		o := wait(t, i)
 		for n := range o.Lanes {
@@ -248,8 +251,8 @@ func TestEveryProbeIsAccountedFor(t *testing.T) {
 	total := lane.Transition
 	total.Add(&lane.After)
 	due := int(o.Ended.Sub(o.T0)/o.Options.Step) + 1
-	// One probe more may be in flight at the end, and one fall on the edge.
-	if got := total.Sent + total.Busy + total.Missed; got < due-2 || got > due+1 {
+	// One that was in flight at t0 may count, and one be in flight at the end.
+	if got := total.Sent + total.Busy + total.Missed; got < due-1 || got > due+1 {
 		t.Errorf("%d probes sent, %d busy, %d missed: %d of the %d that were due", total.Sent, total.Busy, total.Missed, got, due)
 	}
 	if total.Busy < 20 {

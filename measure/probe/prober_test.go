@@ -40,8 +40,8 @@ func TestKeptConnectionsOutliveQuestions(t *testing.T) {
 			t.Errorf("stop after the end: %v", err)
 		}
 	}
-	if s.accepted != 1 {
-		t.Errorf("%d connections for three questions", s.accepted)
+	if n := s.connections(); n != 1 {
+		t.Errorf("%d connections for three questions", n)
 	}
 }
 

@@ -142,6 +142,13 @@ func (s *server) serve(conn net.Conn) {
 	}
 }
 
+// connections counts those that were accepted so far.
+func (s *server) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.accepted
+}
+
 // close refuses new connections and drops the ones there are.
 func (s *server) close() {
 	s.listener.Close()
