@@ -34,25 +34,25 @@ func TestInBrowser(t *testing.T) {
 	single, singleTrials := newSynthetic(3000, 1, "envoy-gateway")
 	repeated, repeatedTrials := newSynthetic(1000, 6, "envoy-gateway", "istio", "contour")
 	empty, _ := newSynthetic(10, 1, "envoy-gateway")
+	hostileRun, hostileTrials := hostile(t)
+	type window struct {
+		name   string
+		width  int64
+		scheme string
+	}
+	wideLight, wideDark := window{"wide-light", 1440, "light"}, window{"wide-dark", 1440, "dark"}
+	narrowLight, narrowDark := window{"narrow-light", 390, "light"}, window{"narrow-dark", 390, "dark"}
 	pages := []struct {
 		name   string
 		run    *result.Run
 		trials []*result.Trial
 		plots  int
+		in     []window
 	}{
-		{"single", single, singleTrials, 3},
-		{"repeated", repeated, repeatedTrials, 5},
-		{"empty", empty, nil, 0},
-	}
-	windows := []struct {
-		name   string
-		width  int64
-		scheme string
-	}{
-		{"wide-light", 1440, "light"},
-		{"wide-dark", 1440, "dark"},
-		{"narrow-light", 390, "light"},
-		{"narrow-dark", 390, "dark"},
+		{"single", single, singleTrials, 3, []window{wideLight, wideDark, narrowLight, narrowDark}},
+		{"repeated", repeated, repeatedTrials, 5, []window{wideDark, narrowLight}},
+		{"empty", empty, nil, 0, []window{wideLight}},
+		{"hostile", hostileRun, hostileTrials, 3, []window{narrowDark}},
 	}
 	for _, p := range pages {
 		path := filepath.Join(t.TempDir(), "report.html")
@@ -63,12 +63,32 @@ func TestInBrowser(t *testing.T) {
 		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range windows {
+		for _, w := range p.in {
 			t.Run(p.name+"/"+w.name, func(t *testing.T) {
 				checkPage(t, browser, path, p.name+"-"+w.name, w.width, w.scheme, p.plots)
 			})
 		}
 	}
+}
+
+// hostile puts markup and scripts into every text of a run. What a run
+// recorded comes from logs, objects and users, and is only ever shown.
+func hostile(t *testing.T) (*result.Run, []*result.Trial) {
+	run, trials := newSynthetic(50, 1, "envoy-gateway")
+	tree := toTree(t, result.Document{Run: run, Trials: trials})
+	const attack = `"'></title></script></style></textarea><img data-hostile src=x onerror=alert(1)><script data-hostile>alert(2)</script>`
+	walk(tree, nil, func(path []any, leaf any) {
+		text, ok := leaf.(string)
+		last, _ := path[len(path)-1].(string)
+		switch {
+		case !ok, last == "started", last == "ended", last == "outcome", last == "kind", last == "xUnit":
+		case last == "implementation" || last == "scenario" || last == "series" || last == "x" || last == "y" || last == "name":
+		default:
+			set(tree, path, text+attack)
+		}
+	})
+	doc := fromTree(t, tree)
+	return doc.Run, doc.Trials
 }
 
 func newBrowser(t *testing.T) context.Context {
@@ -198,13 +218,15 @@ type layout struct {
 		Width, Height float64
 		Paths         int
 	}
-	Small []string
+	Small   []string
+	Foreign int
 }
 
 const measureLayout = `(() => {
   const plots = [...document.querySelectorAll('.plot svg.chart')].filter(s => s.getClientRects().length);
   const inBox = e => e.closest('.scroll, pre, nav, .skip');
   return {
+    Foreign: document.querySelectorAll('[data-hostile], img, iframe, object, link:not([rel=icon])').length + document.scripts.length - 1,
     Scheme: getComputedStyle(document.body).backgroundColor,
     Scroll: document.documentElement.scrollWidth,
     Window: innerWidth,
@@ -254,6 +276,9 @@ func checkPage(t *testing.T, browser context.Context, path, name string, width i
 	}
 	if len(l.Small) > 0 {
 		t.Errorf("too small to read: %q", l.Small)
+	}
+	if l.Foreign > 0 {
+		t.Errorf("%d elements came out of the run's texts", l.Foreign)
 	}
 	if dark := l.Scheme == "rgb(15, 19, 24)"; dark != (scheme == "dark") {
 		t.Errorf("background %s with a preference for %s", l.Scheme, scheme)

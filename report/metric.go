@@ -240,7 +240,7 @@ func metricBounds(m result.Metric) string {
 	scale := quantity.For(cmp.Or(number(m.Lo), number(m.Hi)), m.Unit)
 	text := fmt.Sprintf("%s–%s", scale.Number(number(m.Lo)), scale.Write(number(m.Hi)))
 	if m.Confidence > 0 {
-		text += " at " + quantity.Write(m.Confidence, "ratio")
+		text += "\nat " + quantity.Write(m.Confidence, "ratio")
 	}
 	return text
 }

@@ -132,8 +132,11 @@ func (s *scale) logTicks(wanted int) {
 	first, last := int(math.Floor(math.Log10(s.lo)+1e-9)), int(math.Ceil(math.Log10(s.hi)-1e-9))
 	every := max(1, int(math.Ceil(decades/float64(wanted))))
 	multiples := []float64{1}
-	if decades*3 <= float64(wanted)+1 {
+	switch room := float64(wanted) + 1; {
+	case decades*3 <= room:
 		multiples = []float64{1, 2, 5}
+	case decades*2 <= room:
+		multiples = []float64{1, 3}
 	}
 	for k := first; k <= last; k += every {
 		for _, m := range multiples {

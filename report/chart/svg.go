@@ -47,9 +47,18 @@ func (d *drawing) axes(b *strings.Builder) {
 		x = min(max(x, half), float64(d.size.Width)-half)
 		fmt.Fprintf(b, `<text x="%s" y="%s" text-anchor="middle">%s</text>`, px(x), px(d.bottom+19), html.EscapeString(t.label))
 	}
-	fmt.Fprintf(b, `<text class="title" x="%s" y="12">%s</text>`, px(0), html.EscapeString(d.y.title))
+	fmt.Fprintf(b, `<text class="title" x="%s" y="12">%s</text>`, px(0), html.EscapeString(d.fit(d.y.title)))
 	fmt.Fprintf(b, `<text class="title" x="%s" y="%s" text-anchor="end">%s</text></g>`,
-		px(d.right), px(d.bottom+39), html.EscapeString(d.x.title))
+		px(d.right), px(d.bottom+39), html.EscapeString(d.fit(d.x.title)))
+}
+
+// fit cuts a title to the width of the picture. Descriptions have it whole.
+func (d *drawing) fit(title string) string {
+	runes := []rune(title)
+	if room := int(float64(d.size.Width) / fontWidth); len(runes) > room {
+		return string(runes[:room-1]) + "…"
+	}
+	return title
 }
 
 // crowd is from how many dots on a cloud is thinned to one in two pixels.
