@@ -298,7 +298,7 @@ func TestFailedUp(t *testing.T) {
 	if err == nil {
 		t.Fatal("up succeeded without containerd")
 	}
-	for _, want := range []string{"containerd: containerd ended: exit status 7", "containerd.log", "it is broken"} {
+	for _, want := range []string{": containerd ended: exit status 7\n", "containerd.log", "it is broken"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the error does not say %q:\n%s", want, out)
 		}

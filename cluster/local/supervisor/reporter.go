@@ -46,11 +46,11 @@ func (r *reporter) step(ctx context.Context, name string, work func(context.Cont
 		return nil
 	}
 	r.messages <- handshake.Message{Kind: handshake.StepFailed, Step: name}
-	// A component that ended is the cause; that the wait for it was cut
-	// short is not.
+	// Where a component ended, that is the error of every step: that they
+	// were cut short is not.
 	var cause *componentError
 	if errors.As(context.Cause(ctx), &cause) {
-		err = cause
+		return cause
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
