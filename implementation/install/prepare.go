@@ -28,7 +28,7 @@ func (in *installation) checkFree(ctx context.Context) error {
 		return failure.Hint(err, "gatemark can measure what it finds in a cluster, or install into another cluster")
 	}
 	in.Progress.Printf("removing release %s/%s, which an earlier run left", release.Namespace, release.Name)
-	return in.Uninstall(ctx, in.installed)
+	return in.removeRelease(ctx, in.client, in.installed)
 }
 
 // prepare makes the release's namespace and applies the chart's definitions,

@@ -32,8 +32,16 @@ func (i *Installer) Uninstall(ctx context.Context, installed *Installed) error {
 	if err != nil {
 		return err
 	}
+	if err := i.removeRelease(ctx, c, installed); err != nil {
+		return err
+	}
+	return i.removeGatewayAPI(ctx, c)
+}
+
+// removeRelease removes all that belongs to one implementation alone.
+func (i *Installer) removeRelease(ctx context.Context, c *kube.Client, installed *Installed) error {
 	part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: installed.Implementation}
-	err = i.Progress.Do(ctx, "uninstall "+installed.Implementation, func(ctx context.Context, update func(string, ...any)) error {
+	return i.Progress.Do(ctx, "uninstall "+installed.Implementation, func(ctx context.Context, update func(string, ...any)) error {
 		update("GatewayClass")
 		if err := deleteClasses(ctx, c, part); err != nil {
 			return err
@@ -44,10 +52,6 @@ func (i *Installer) Uninstall(ctx context.Context, installed *Installed) error {
 		}
 		return deleteAll(ctx, c, part, update)
 	})
-	if err != nil {
-		return err
-	}
-	return i.removeGatewayAPI(ctx, c)
 }
 
 // Clean removes every implementation that gatemark installed in the cluster
