@@ -41,6 +41,9 @@ type tick struct {
 	label string
 }
 
+// maxLabel bounds a tick's label, so that a strange unit leaves room to draw.
+const maxLabel = 14
+
 func newScale(axis Axis, e *extent, from, to float64, wanted int) scale {
 	s := scale{axis: axis, lo: e.lo, hi: e.hi, from: from, to: to, title: axis.Title}
 	s.units = quantity.For(max(math.Abs(e.lo), math.Abs(e.hi)), axis.Unit)
@@ -49,6 +52,11 @@ func newScale(axis Axis, e *extent, from, to float64, wanted int) scale {
 		s.logTicks(wanted)
 	} else {
 		s.linearTicks(wanted)
+	}
+	for i, t := range s.ticks {
+		if label := []rune(t.label); len(label) > maxLabel {
+			s.ticks[i].label = string(label[:maxLabel-1]) + "…"
+		}
 	}
 	return s
 }
