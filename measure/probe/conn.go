@@ -62,7 +62,7 @@ func (c *conn) probe(due, now time.Duration) {
 
 func (c *conn) connect() bool {
 	if c.used && c.lane.kind == Kept {
-		c.lane.reconnects++
+		c.lane.reconnects = append(c.lane.reconnects, c.loop.now())
 	}
 	c.tag++
 	var err error
@@ -126,7 +126,7 @@ func (c *conn) read(ended bool) {
 		case errors.Is(err, unix.EAGAIN):
 			return
 		case c.phase == idle:
-			c.lane.idleCloses++
+			c.lane.idleCloses = append(c.lane.idleCloses, now)
 			c.close()
 			return
 		case err != nil:

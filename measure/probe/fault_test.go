@@ -142,7 +142,8 @@ func TestIdleConnectionsDropped(t *testing.T) {
 	var g gate
 	s := newServer(t, g.answers)
 	options := quick()
-	options.Connections, options.Step = Kept, 20*time.Millisecond
+	options.Connections, options.Step = Kept, 150*time.Millisecond
+	options.OldAnswers, options.SettleAnswers = 1, 2
 	i := begin(t, question(), options, s.target("replica"))
 	s.set(func(r *request) string {
 		s.set(func(*request) string { return newAnswer })
@@ -199,7 +200,7 @@ func TestRefusedIsTheOldState(t *testing.T) {
 func TestHangingAnswers(t *testing.T) {
 	s := newServer(t, func(*request) string { return oldAnswer })
 	options := quick()
-	options.Timeout = 40 * time.Millisecond
+	options.Timeout = 400 * time.Millisecond
 	i := begin(t, question(), options, s.target("replica"))
 	const n = 5
 	s.set(injected(n, hang))
@@ -247,13 +248,13 @@ func TestBlackHole(t *testing.T) {
 	var g gate
 	s := newServer(t, g.answers)
 	options := quick()
-	options.Timeout, options.OldAnswers = 20*time.Millisecond, 1
+	options.Timeout, options.OldAnswers = 200*time.Millisecond, 1
 	i, err := Start(question(), []Target{s.target("healthy"), {"hole", blackHole(t)}}, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer i.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
 	defer cancel()
 	err = i.Old(ctx)
 	if err == nil {

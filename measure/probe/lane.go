@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gatemark/gatemark/load"
@@ -20,9 +21,10 @@ type lane struct {
 	due   time.Duration // when that is due
 
 	log          record
-	busy, missed int // not sent since the last probe that was
-	olds         int // old answers in a row, up to now
-	answers      int // since the inquiry began
+	busy, missed int    // not sent since the last probe that was
+	earlier      Counts // those not sent before t0 that no probe came after
+	olds         int    // old answers in a row, up to now
+	answers      int    // since the inquiry began
 	last         Example
 	lastVerdict  Verdict
 
@@ -30,13 +32,14 @@ type lane struct {
 	since  time.Duration // first right answer after the last that was not; 0 for none
 	rights int           // right answers since then
 
-	reconnects, idleCloses int
-	misrouted              map[string]int
+	reconnects, idleCloses []time.Duration // when
+	origins                []string
 	examples               []Example
 }
 
-// maxMisrouted is how many different origins are counted by name.
-const maxMisrouted = 16
+// maxOrigins is how many different origins are told apart. The last one stands
+// for all others.
+const maxOrigins = 17
 
 func newLane(l *loop, target Target, kind Connections) *lane {
 	o := l.options
@@ -59,14 +62,16 @@ func (a *lane) String() string { return fmt.Sprintf("%s (%v)", a.target.Name, a.
 // reset prepares for an inquiry.
 func (a *lane) reset() {
 	a.log, a.olds, a.answers, a.last = record{}, 0, 0, Example{}
-	a.busy, a.missed = 0, 0
-	a.marked()
+	a.busy, a.missed, a.earlier = 0, 0, Counts{}
+	a.reconnects, a.idleCloses, a.origins, a.examples = nil, nil, nil, nil
+	a.served, a.since, a.rights = false, 0, 0
 }
 
-// marked forgets what was counted before t0.
+// marked parts what was counted before t0 from what comes now.
 func (a *lane) marked() {
-	a.served, a.since, a.rights = false, 0, 0
-	a.reconnects, a.idleCloses, a.misrouted, a.examples = 0, 0, nil, nil
+	a.earlier = Counts{Busy: a.busy, Missed: a.missed}
+	a.busy, a.missed = 0, 0
+	a.examples = slices.DeleteFunc(a.examples, func(e Example) bool { return e.At < a.loop.t0 })
 }
 
 // restart begins the schedule anew.
@@ -108,6 +113,9 @@ func (a *lane) fire() {
 func (a *lane) take(s Sample, e Example) {
 	s.Busy, s.Missed = uint32(a.busy), uint32(a.missed)
 	a.busy, a.missed = 0, 0
+	if s.Class == load.WrongMarker {
+		s.Origin = a.origin(e)
+	}
 	a.log.add(s)
 	a.answers++
 	a.last, a.lastVerdict = e, s.Verdict
@@ -158,14 +166,22 @@ func (a *lane) wrong(e Example) {
 	if len(a.examples) < a.loop.options.Examples {
 		a.examples = append(a.examples, e)
 	}
-	if e.Class != load.WrongMarker {
-		return
+}
+
+// origin finds or makes the place of an answer's origin.
+func (a *lane) origin(e Example) uint16 {
+	text := fmt.Sprintf("status %d, %v", e.Status, e.Marker)
+	place := slices.Index(a.origins, text)
+	if place < 0 && len(a.origins) == maxOrigins {
+		return maxOrigins
 	}
-	origin := fmt.Sprintf("status %d, %v", e.Status, e.Marker)
-	if _, known := a.misrouted[origin]; !known && len(a.misrouted) >= maxMisrouted {
-		origin = "others"
+	if place < 0 {
+		if place = len(a.origins); place == maxOrigins-1 {
+			text = "others"
+		}
+		a.origins = append(a.origins, text)
 	}
-	increment(&a.misrouted, origin)
+	return uint16(place) + 1
 }
 
 // settled reports whether the lane has answered right, and nothing else, for
@@ -201,6 +217,7 @@ func (a *lane) outcome(now time.Duration) Lane {
 	l := a.loop
 	samples := a.log.since(l.t0)
 	j := Judge(samples, now-l.t0, l.options.Settle, l.options.SettleAnswers)
+	j.Before.Add(&a.earlier)
 	rest := &j.Transition
 	if j.Settled {
 		rest = &j.After
@@ -211,8 +228,13 @@ func (a *lane) outcome(now time.Duration) Lane {
 	out := Lane{
 		Target: a.target, Connections: a.kind, Flaps: j.Flaps,
 		Before: j.Before, Transition: j.Transition, After: j.After,
-		Misrouted: a.misrouted, Examples: a.examples,
-		Reconnects: a.reconnects, IdleCloses: a.idleCloses, Samples: samples,
+		Origins: a.origins, Examples: a.examples, Samples: samples,
+		Reconnects: notBefore(a.reconnects, l.t0), IdleCloses: notBefore(a.idleCloses, l.t0),
+	}
+	for i := range samples {
+		if s := &samples[i]; s.Origin > 0 && s.at() >= 0 {
+			increment(&out.Misrouted, a.origins[s.Origin-1])
+		}
 	}
 	for i := range out.Examples {
 		out.Examples[i].At -= l.t0
@@ -224,4 +246,14 @@ func (a *lane) outcome(now time.Duration) Lane {
 		out.Stable = Interval{After: instant(j.StableAfter), By: instant(j.StableBy)}
 	}
 	return out
+}
+
+func notBefore(instants []time.Duration, t0 time.Duration) int {
+	n := 0
+	for _, at := range instants {
+		if at >= t0 {
+			n++
+		}
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,45 +138,50 @@ func (l *loop) shutDown() error {
 }
 
 // event takes what the poller has to say about one connection. Probes that
-// have become due meanwhile go first: they are the ones that lose by waiting.
+// have become due meanwhile go before the next event: they are the ones that
+// lose by waiting. Timeouts come after all events: an answer that is there
+// already is an answer, however late this thread looks at it.
 func (l *loop) event(place int, tag uint32, flags uint32) {
 	if c := l.conns[place]; c.tag == tag {
 		c.event(flags)
 	}
-	if l.now() >= l.next {
-		l.tick()
+	if now := l.now(); now >= l.next && l.inquiry != nil {
+		l.fire(now)
 	}
 }
 
-// tick does what is due: probes, timeouts, the end of the inquiry. It sets
+// tick does what is due: timeouts, the end of the inquiry, probes. It sets
 // next.
 func (l *loop) tick() {
 	now := l.now()
 	if now >= l.expiry {
 		l.expire(now)
 	}
-	l.next = never
-	for _, c := range l.conns {
-		if c.busy() {
-			l.next = l.expiry
-			break
-		}
-	}
-	if l.inquiry == nil {
-		return
-	}
-	if l.over(now) {
+	if l.inquiry != nil && l.over(now) {
 		l.end(l.inquiry)
-		return
 	}
-	if l.marked {
-		l.next = min(l.next, l.t0+l.options.Limit)
+	l.next = never
+	if l.inquiry != nil {
+		if l.marked {
+			l.next = l.t0 + l.options.Limit
+		}
+		l.fire(now)
 	}
+	if slices.ContainsFunc(l.conns, (*conn).busy) {
+		l.next = min(l.next, l.expiry)
+	}
+}
+
+// fire sends the probes that are due, and brings next forward to the one that
+// is due after them.
+func (l *loop) fire(now time.Duration) {
 	for _, lane := range l.lanes {
 		if lane.due <= now {
 			lane.fire()
 			now = l.now()
 		}
+	}
+	for _, lane := range l.lanes {
 		l.next = min(l.next, lane.due)
 	}
 }

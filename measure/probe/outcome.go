@@ -43,9 +43,11 @@ type Lane struct {
 	// then until Stable.By or to the end, and from Stable.By on.
 	Before, Transition, After Counts
 
-	// Misrouted counts, since T0, the markers of answers from elsewhere, as
-	// text; those beyond the first few are counted as "others".
+	// Misrouted counts, since T0, the answers from elsewhere by their origin.
 	Misrouted map[string]int
+	// Origins are the statuses and markers, as text, to which Sample.Origin
+	// points. Those beyond the first few are "others".
+	Origins []string
 	// Examples are the first answers since T0 that were not right and not old.
 	Examples []Example
 	// Reconnects counts, since T0, how often a kept connection had to be
@@ -143,11 +145,8 @@ func (o *Outcome) Valid() error {
 func lastBefore(samples []Sample) (Verdict, bool) {
 	verdict, ok := Ours, false
 	for i := range samples {
-		if samples[i].at() >= 0 {
-			continue
-		}
-		if samples[i].Verdict != Ours {
-			verdict, ok = samples[i].Verdict, true
+		if s := &samples[i]; s.Received < 0 && s.Verdict != Ours {
+			verdict, ok = s.Verdict, true
 		}
 	}
 	return verdict, ok

@@ -214,7 +214,7 @@ func TestNeverStable(t *testing.T) {
 	var n int
 	s := newServer(t, func(*request) string { return oldAnswer })
 	options := quick()
-	options.Limit, options.Connections = 400*time.Millisecond, Kept
+	options.Limit, options.Connections, options.SettleAnswers = 400*time.Millisecond, Kept, 10
 	i := begin(t, question(), options, s.target("replica"))
 	s.set(func(*request) string { // one connection: no race
 		if n++; n%10 == 0 {

@@ -48,16 +48,22 @@ type Sample struct {
 	Status  uint16
 	Class   load.Class
 	Verdict Verdict
+	// Origin is the place in Lane.Origins of an answer from elsewhere, counted
+	// from 1, and 0 for other answers.
+	Origin uint16
 	// Busy and Missed count the probes not sent since the one before.
 	Busy, Missed uint32
 }
 
 // at is the instant that the probe speaks for. A probe that was never answered
-// shows something about the instant at which it was sent, and nothing about
-// the one at which we gave up.
+// shows something about the instant at which it was sent, or T0 where it was
+// in flight then, and nothing about the one at which we gave up.
 func (s *Sample) at() time.Duration {
-	if s.Class == load.Timeout {
-		return s.Sent
+	if s.Class != load.Timeout {
+		return s.Received
 	}
-	return s.Received
+	if s.Received >= 0 {
+		return max(s.Sent, 0)
+	}
+	return s.Sent
 }
