@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/measure/incident"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/run/transfer"
 	"github.com/gatemark/gatemark/scenario"
@@ -22,6 +23,9 @@ type Executor struct {
 	Config *Config
 	Dir    result.Directory
 	Kube   *kube.Client
+
+	// baselines are where the watch on each treatment's pods goes on.
+	baselines map[string]*incident.Baseline
 
 	mu     sync.Mutex
 	status transfer.Status

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
 )
 
@@ -37,24 +38,34 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 	if err := e.Kube.Create(ctx, ns); err != nil {
 		return scenario.Invalid{Reason: fmt.Errorf("create namespace: %w", err)}
 	}
-	watch, err := watchIncidents(ctx, e.Kube, t)
-	if err != nil {
-		return errors.Join(scenario.Invalid{Reason: err}, e.remove(ctx, ns))
-	}
-	s := scenario.Find(a.Ref.Scenario)
-	if s == nil {
-		return errors.Join(scenario.Invalid{Reason: fmt.Errorf("there is no scenario %s", a.Ref.Scenario)}, e.remove(ctx, ns))
-	}
-	err = guard(func() error {
-		t.Begin()
-		return s.Run(ctx, t)
-	})
-	watch.finish(ctx, t)
+	err := e.observed(ctx, t, a)
 	t.Progress("removing its objects")
 	// What stays behind would be in the next trial's way: say so.
 	if gone := e.remove(ctx, ns); gone != nil {
 		err = errors.Join(err, scenario.Invalid{Reason: fmt.Errorf("clean up: %w", gone)})
 	}
+	return err
+}
+
+// observed runs a scenario while the implementation's pods are watched.
+func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) error {
+	s := scenario.Find(a.Ref.Scenario)
+	if s == nil {
+		return scenario.Invalid{Reason: fmt.Errorf("there is no scenario %s", a.Ref.Scenario)}
+	}
+	watch, err := e.watchIncidents(ctx, t)
+	if err != nil {
+		return scenario.Invalid{Reason: err}
+	}
+	err = guard(func() error {
+		t.Begin()
+		return s.Run(ctx, t)
+	})
+	e.reportIncidents(watch, t)
+	if t.Result.Outcome, _ = scenario.Outcome(err); t.Result.Outcome == result.Failed {
+		failed(t, err)
+	}
+	e.takeEvidence(ctx, t)
 	return err
 }
 

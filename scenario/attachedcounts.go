@@ -34,7 +34,7 @@ func watchCounts(ctx context.Context, t *Trial, listeners []listener) (*attached
 	c := &attachedCounts{listeners: listeners, changed: make(chan struct{})}
 	var err error
 	c.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("Gateway"),
-		history.Options{Namespace: t.Namespace, FieldSelector: "metadata.name=" + gatewayName}, c.record)
+		history.Options{Namespace: t.Namespace, FieldSelector: "metadata.name=" + GatewayName}, c.record)
 	return c, err
 }
 

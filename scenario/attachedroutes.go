@@ -121,8 +121,12 @@ func (a *attachment) run(ctx context.Context) error {
 		return Invalid{err}
 	}
 	defer a.status.stop()
+	writes, err := watchStatusWrites(ctx, a.Trial)
+	if err != nil {
+		return Invalid{err}
+	}
+	defer writes.stop()
 	watch := startSelfWatch()
-	began := time.Now()
 	routes := a.Values.Int("routes")
 	if err := a.phase(ctx, &a.up, routes, "creating", a.create); err != nil {
 		return err
@@ -138,7 +142,7 @@ func (a *attachment) run(ctx context.Context) error {
 	a.status.gates(a.Trial)
 	a.counts.gates(a.Trial)
 	a.report()
-	return a.writes(ctx, began, time.Now())
+	return writes.report(ctx, routes)
 }
 
 // phase performs all writes and waits until every listener's count is want,
@@ -217,7 +221,7 @@ func (a *attachment) delete(ctx context.Context, i int) error {
 func (a *attachment) route(i int) (client.Object, error) {
 	name := attachedName(i)
 	objects, err := a.render("route.yaml", routeManifest, map[string]any{
-		"Name": name, "Namespace": a.Namespace, "Gateway": gatewayName,
+		"Name": name, "Namespace": a.Namespace, "Gateway": GatewayName,
 		"Hosts": attachedHosts(i, a.listeners), "Marker": marker.Expect(name, 1).Filter(),
 	})
 	if err != nil {

@@ -116,7 +116,7 @@ func (p *propagation) one(ctx context.Context, i int) (propagated, error) {
 	expect := marker.Expect(name, 1)
 	host := name + ".gatemark.test"
 	objects, err := p.render("route.yaml", routeManifest, map[string]any{
-		"Name": name, "Namespace": p.Namespace, "Gateway": gatewayName, "Hosts": []string{host}, "Marker": expect.Filter(),
+		"Name": name, "Namespace": p.Namespace, "Gateway": GatewayName, "Hosts": []string{host}, "Marker": expect.Filter(),
 	})
 	if err != nil {
 		return propagated{}, Invalid{err}

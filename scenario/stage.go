@@ -24,9 +24,9 @@ var baseManifest string
 // stageLimit bounds how long backends and a Gateway may take to be ready.
 const stageLimit = 3 * time.Minute
 
-// gatewayName and listenerPort are those of base.yaml.
+// The Gateway of base.yaml.
 const (
-	gatewayName  = "gateway"
+	GatewayName  = "gateway"
 	listenerPort = 80
 )
 
@@ -57,7 +57,7 @@ func (t *Trial) setStage(ctx context.Context, backends int, listeners ...listene
 	if _, err := kube.Wait(ctx, t.Kube, "deployment "+key.String(), key, available); err != nil {
 		return nil, Invalid{err}
 	}
-	key.Name = gatewayName
+	key.Name = GatewayName
 	t.Progress("waiting for the Gateway")
 	gateway, err := kube.WaitGateway(ctx, t.Kube, key)
 	if err != nil {
@@ -85,7 +85,7 @@ func gatewayError(err error) error {
 
 // replicas finds the data plane's pods and waits until they are serving.
 func (t *Trial) replicas(ctx context.Context) ([]kube.Replica, error) {
-	selector, err := t.Target.DataPlane.render(t.Namespace, gatewayName)
+	selector, err := t.DataPlane()
 	if err != nil {
 		return nil, Invalid{err}
 	}
@@ -96,7 +96,7 @@ func (t *Trial) replicas(ctx context.Context) ([]kube.Replica, error) {
 		}
 		select {
 		case <-ctx.Done():
-			err = errors.Join(err, fmt.Errorf("gateway %s/%s is programmed, and %s serve it", t.Namespace, gatewayName, describe(replicas)))
+			err = errors.Join(err, fmt.Errorf("gateway %s/%s is programmed, and %s serve it", t.Namespace, GatewayName, describe(replicas)))
 			return nil, Failed{err}
 		case <-time.After(100 * time.Millisecond):
 		}
@@ -153,6 +153,11 @@ func (t *Trial) render(name, manifest string, data any) ([]*unstructured.Unstruc
 		kube.Own(o, t.RunID, t.Result.ID)
 	}
 	return objects, nil
+}
+
+// DataPlane selects the data plane of the trial's Gateway.
+func (t *Trial) DataPlane() (Selector, error) {
+	return t.Target.DataPlane.render(t.Namespace, GatewayName)
 }
 
 func (s Selector) render(namespace, gateway string) (Selector, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/gatemark/gatemark/internal/progress"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // Streams are what a command reads and writes. Data goes to Out, everything
@@ -73,4 +74,18 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		return failure.WithCode(fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args), failure.Usage)
 	}
 	return nil
+}
+
+// Terminal tells how wide w is, and whether it takes colours: only a terminal
+// does, and only where NO_COLOR is not set.
+func Terminal(w io.Writer) (width int, color bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		width = 0
+	}
+	return width, os.Getenv("NO_COLOR") == ""
 }

@@ -190,10 +190,10 @@ func (s *Session) follow(ctx context.Context) error {
 		status, err := home.Status(ctx)
 		if err == nil {
 			answered, last = time.Now(), status
-			view.show(status)
 			var pulled []string
 			pulled, err = home.Pull(ctx, s.Dir, status.Trials)
 			view.pulled(pulled)
+			view.show(status)
 			if err == nil && status.Error != "" {
 				return fmt.Errorf("the runner gave up: %s", status.Error)
 			}

@@ -16,18 +16,26 @@ import (
 	"github.com/gatemark/gatemark/internal/cli/echo"
 	"github.com/gatemark/gatemark/internal/cli/kubeconfig"
 	"github.com/gatemark/gatemark/internal/cli/kubectl"
+	"github.com/gatemark/gatemark/internal/cli/run"
 	"github.com/gatemark/gatemark/internal/cli/runner"
 	"github.com/gatemark/gatemark/internal/cli/status"
 	"github.com/gatemark/gatemark/internal/cli/supervise"
 	"github.com/gatemark/gatemark/internal/cli/up"
 	"github.com/gatemark/gatemark/internal/cli/version"
 	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // Main runs gatemark with the process' arguments and streams, and returns its
 // exit code.
 func Main() int {
+	// Libraries' logs would run between our lines. What goes wrong comes back
+	// as an error.
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second signal kills: whoever presses Ctrl-C twice means it.
@@ -104,6 +112,7 @@ func printError(streams cli.Streams, err error) {
 
 func commands(streams cli.Streams) []*cobra.Command {
 	return []*cobra.Command{
+		run.New(streams),
 		up.New(streams),
 		down.New(streams),
 		status.New(streams),

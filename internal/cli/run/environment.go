@@ -1,0 +1,110 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/gatemark/gatemark/cluster"
+	"github.com/gatemark/gatemark/implementation"
+	"github.com/gatemark/gatemark/implementation/install"
+	"github.com/gatemark/gatemark/internal/build"
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/result"
+)
+
+// environment describes where the run takes place.
+func environment(ctx context.Context, c *cluster.Cluster, k *kube.Client) (result.Environment, error) {
+	info := build.Current()
+	env := result.Environment{
+		Gatemark: result.Software{Version: info.Version, Commit: info.Commit, Go: info.Go},
+		Cluster:  result.Cluster{Kind: c.Kind, Name: c.Name, Version: k.Version.GitVersion},
+	}
+	nodes, err := kube.Nodes(ctx, k)
+	if err != nil {
+		return env, err
+	}
+	for _, n := range nodes {
+		node := result.Node{
+			Name: n.Name, CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Architecture: n.Architecture, Kernel: n.Kernel,
+			OS: n.OS, ContainerRuntime: n.ContainerRuntime, Kubelet: n.Kubelet,
+		}
+		if c.Kind == cluster.Local {
+			// The node is this machine.
+			node.CPUModel, node.CgroupVersion = cpuModel(), cgroupVersion()
+		}
+		env.Cluster.Nodes = append(env.Cluster.Nodes, node)
+	}
+	if len(nodes) == 1 {
+		env.Placement = append(env.Placement,
+			"One node: the gateway's control plane and data plane, the backends, the runner that probes, and Kubernetes itself share its CPUs, without quotas.")
+	} else {
+		env.Placement = append(env.Placement, "Pods were placed by the cluster's own scheduler.")
+	}
+	return env, nil
+}
+
+func cpuModel() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if name, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// cgroupVersion is that of the memory controller, which accounts for pods.
+func cgroupVersion() int {
+	if _, err := os.Stat("/sys/fs/cgroup/memory/memory.usage_in_bytes"); err == nil {
+		return 1
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		return 2
+	}
+	return 0
+}
+
+// describe is an installed implementation in the result's terms.
+func describe(i *implementation.Implementation, in *install.Installed) result.Implementation {
+	d := result.Implementation{
+		Name: i.Name, Title: i.Title, Version: i.Version, Variant: in.Variant, Installed: true,
+		GatewayClass: in.GatewayClass, ControllerName: in.ControllerName,
+		DataPlaneProxy: strings.TrimSpace(i.Project.DataPlaneProxy + " " + i.Project.DataPlaneProxyVersion),
+		Chart:          chartWords(in.Chart), Quirks: in.Quirks, Project: project(i.Project),
+	}
+	for _, img := range in.Images {
+		d.Images = append(d.Images, result.Image{Role: img.Role, Ref: img.Ref, Digest: img.Digest, Origin: string(img.Origin), From: img.From})
+	}
+	for _, deviation := range in.Deviations {
+		d.Deviations = append(d.Deviations, result.Deviation(deviation))
+	}
+	return d
+}
+
+func chartWords(c install.Chart) string {
+	return c.Name + " " + c.Version + " from " + c.Module + "@" + c.ModuleVersion
+}
+
+func project(p implementation.Project) []result.ProjectRow {
+	rows := []result.ProjectRow{
+		{Name: "open source", Value: p.OpenSource},
+		{Name: "licence", Value: p.License},
+		{Name: "foundation", Value: p.Foundation},
+		{Name: "vendors", Value: strings.Join(p.Vendors, ", ")},
+		{Name: "data-plane proxy", Value: strings.TrimSpace(p.DataPlaneProxy + " " + p.DataPlaneProxyVersion)},
+		{Name: "web page", Value: p.URL},
+	}
+	for i := range rows {
+		if rows[i].Value == "" {
+			rows[i].Value = "none"
+		}
+	}
+	return rows
+}

@@ -1,0 +1,119 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/measure/audit"
+	"github.com/gatemark/gatemark/measure/history"
+	"github.com/gatemark/gatemark/result"
+)
+
+// auditLimit bounds the reading of the audit log after a trial.
+const auditLimit = time.Minute
+
+// statusWrites counts who wrote which status: from the API server's audit log,
+// or, where there is none, from what changed.
+type statusWrites struct {
+	trial    *Trial
+	position audit.Position
+	began    time.Time
+
+	inference *audit.Inference
+	watchers  []*history.Watcher
+}
+
+func watchStatusWrites(ctx context.Context, t *Trial) (*statusWrites, error) {
+	w := &statusWrites{trial: t, began: time.Now()}
+	if t.AuditLog != "" {
+		var err error
+		w.position, err = audit.Mark(t.AuditLog)
+		return w, err
+	}
+	t.Note("This cluster has no audit log that can be read: who wrote a status is inferred from what changed, and writes that changed nothing are not seen.")
+	w.inference = audit.NewInference(audit.Options{Since: w.began})
+	for resource, gvk := range map[string]schema.GroupVersionKind{
+		"gateways":   gatewayv1.SchemeGroupVersion.WithKind("Gateway"),
+		"httproutes": gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"),
+	} {
+		watcher, err := history.Start(ctx, t.Kube, gvk, history.Options{Namespace: t.Namespace}, w.inference.Record(resource))
+		if err != nil {
+			w.stop()
+			return nil, err
+		}
+		w.watchers = append(w.watchers, watcher)
+	}
+	return w, nil
+}
+
+func (w *statusWrites) stop() {
+	for _, watcher := range w.watchers {
+		watcher.Stop()
+	}
+}
+
+// report adds the writes of the window that ends now to the trial. routes is
+// how many routes were created and deleted in it.
+func (w *statusWrites) report(ctx context.Context, routes int) error {
+	r, err := w.read(ctx)
+	if err != nil {
+		return Invalid{err}
+	}
+	t := w.trial
+	everyone := func(audit.Writer) bool { return true }
+	gateways, https := r.By(everyone, "gateways"), r.By(everyone, "httproutes")
+	t.Metric("gateway-writes", result.Count("Status writes to the Gateway", gateways.Writes).Lower())
+	t.Metric("route-writes", result.Count("Status writes to routes", https.Writes).Lower())
+	t.Metric("writes-per-route", result.Value("Status writes for each route that came and went", "1", float64(gateways.Writes+https.Writes)/float64(routes)).Lower())
+	total := r.By(everyone, "")
+	t.Metric("write-conflicts", result.Count("Status writes refused because the object had changed", total.Conflicts).Lower())
+	if !r.Inferred {
+		t.Metric("write-noops", result.Count("Status writes that changed nothing", total.NoOps).Lower())
+	}
+	t.Result.Tables = append(t.Result.Tables, writersTable(r))
+	t.Result.Findings = append(t.Result.Findings, r.Findings(t.Result.Scenario)...)
+	t.Gate("audit-readable", "lines of the audit log that could not be understood", "1", float64(r.Malformed), 0)
+	return nil
+}
+
+func (w *statusWrites) read(ctx context.Context) (audit.Report, error) {
+	if w.inference != nil {
+		w.stop()
+		return w.inference.Report(), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, auditLimit)
+	defer cancel()
+	return audit.Read(ctx, w.position, audit.Options{Since: w.began, Until: time.Now()})
+}
+
+func writersTable(r audit.Report) result.Table {
+	table := result.Table{
+		Name: "writers", Title: "Status writes, by who made them",
+		Columns: []string{"writer", "kind", "writes", "changed nothing", "conflicts", "errors"},
+	}
+	if r.Inferred {
+		table.Title += " (inferred)"
+	}
+	for _, writer := range r.Writers {
+		var kinds []string
+		for kind := range writer.Kinds {
+			kinds = append(kinds, kind)
+		}
+		sort.Strings(kinds)
+		for _, kind := range kinds {
+			c := writer.Kinds[kind]
+			row := []string{strings.TrimPrefix(writer.Name, "system:serviceaccount:"), kind}
+			for _, n := range []int{c.Writes, c.NoOps, c.Conflicts, c.Errors} {
+				row = append(row, fmt.Sprint(n))
+			}
+			table.Rows = append(table.Rows, row)
+		}
+	}
+	return table
+}
