@@ -79,7 +79,7 @@ func TestInvalidTrialsEnterNoNumber(t *testing.T) {
 	if got := v.Sections[0].All; len(got) != 1 || got[0].Cells[0].Center != "1.00 s" {
 		t.Errorf("got %+v", got)
 	}
-	if rows := v.NotOK.Rows; len(rows) != 1 || !strings.Contains(rows[0][4], "gate late-sends: 3.20 %, limit 1 %") {
+	if rows := v.NotOK.Rows; len(rows) != 1 || !strings.Contains(rows[0][2], "gate late-sends: 3.20 %, limit 1 %") {
 		t.Errorf("the invalid trial is listed as %v", rows)
 	}
 }

@@ -264,7 +264,7 @@ func (t *terminal) notOK(v *view) {
 	t.heading("Trials that are not ok")
 	for _, row := range v.NotOK.Rows {
 		outcome := pad(printable(row[0]), 11)
-		head := fmt.Sprintf("%s, %s, %s", row[1], row[2], row[3])
+		head := strings.ReplaceAll(row[1], "\n", ", ")
 		for i, l := range wrap(printable(head), t.Width-14) {
 			if i == 0 {
 				t.line("  " + t.style(yellow, outcome) + " " + l)
@@ -272,7 +272,7 @@ func (t *terminal) notOK(v *view) {
 				t.line(strings.Repeat(" ", 14) + l)
 			}
 		}
-		for _, why := range strings.Split(row[4], "\n") {
+		for _, why := range strings.Split(row[2], "\n") {
 			t.paragraph(strings.Repeat(" ", 14), dim, why)
 		}
 	}

@@ -167,7 +167,7 @@ func (v *view) notOK() grid {
 	g := grid{
 		Title:   "Trials that are not ok",
 		Note:    "Invalid trials were mismeasured by gatemark. They are no evidence and enter no number.",
-		Columns: text("Outcome", "Implementation", "Scenario", "Trial", "Why"),
+		Columns: text("Outcome", "Trial", "Why"),
 	}
 	for _, t := range v.Trials {
 		if t.Outcome == result.OK {
@@ -181,8 +181,8 @@ func (v *view) notOK() grid {
 			}
 		}
 		g.Rows = append(g.Rows, []string{
-			string(t.Outcome), v.treatment(t.Implementation).Title, scenarioName(t.Scenario, t.Variant),
-			standing(t), strings.TrimPrefix(why, "\n"),
+			string(t.Outcome), scenarioName(t.Scenario, t.Variant) + ", " + standing(t) + "\n" + v.treatment(t.Implementation).Title,
+			strings.TrimPrefix(why, "\n"),
 		})
 	}
 	return g

@@ -167,7 +167,7 @@ func (d *drawing) notes() []string {
 	if d.drawn < d.points {
 		where := "fall on the same pixels"
 		if d.square > 1 && d.chart.Kind == Scatter {
-			where = "lie under dots that are"
+			where = "lie under those"
 		}
 		notes = append(notes, fmt.Sprintf("%s of %s points drawn; the others %s",
 			quantity.Count(d.drawn), quantity.Count(d.points), where))

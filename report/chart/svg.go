@@ -128,30 +128,53 @@ func (d *drawing) path(b *strings.Builder, c Curve) {
 	flush()
 }
 
+// writeRun writes one piece of a curve, or the dots of a cloud. Coordinates are
+// absolute, so that a script can read them back.
 func writeRun(b *strings.Builder, kind Kind, points []point) {
+	text := make([]byte, 0, 16*len(points))
 	for i, p := range points {
 		switch {
 		case kind == Scatter:
-			fmt.Fprintf(b, "M%s %sh0", px(p.x), px(p.y))
+			text = append(appendPlace(text, 'M', p), "h0"...)
 		case i == 0:
-			fmt.Fprintf(b, "M%s %s", px(p.x), px(p.y))
+			text = appendPlace(text, 'M', p)
 			if len(points) == 1 {
-				b.WriteString("h0") // a dot, by its round cap
+				text = append(text, "h0"...) // a dot, by its round cap
 			}
 		case kind == Step:
-			if px(p.x) != px(points[i-1].x) {
-				fmt.Fprintf(b, "H%s", px(p.x))
+			if tenth(p.x) != tenth(points[i-1].x) {
+				text = appendPixel(append(text, 'H'), p.x)
 			}
-			if px(p.y) != px(points[i-1].y) {
-				fmt.Fprintf(b, "V%s", px(p.y))
+			if tenth(p.y) != tenth(points[i-1].y) {
+				text = appendPixel(append(text, 'V'), p.y)
 			}
 		default:
-			fmt.Fprintf(b, "L%s %s", px(p.x), px(p.y))
+			text = appendPlace(text, 'L', p)
 		}
 	}
+	b.Write(text)
 }
 
-// px writes a coordinate to a tenth of a pixel.
-func px(v float64) string {
-	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+func appendPlace(text []byte, command byte, p point) []byte {
+	text = appendPixel(append(text, command), p.x)
+	return appendPixel(append(text, ' '), p.y)
 }
+
+// tenth is a coordinate in tenths of a pixel, which is what is written.
+func tenth(v float64) int { return int(math.Round(v * 10)) }
+
+func appendPixel(text []byte, v float64) []byte {
+	t := tenth(v)
+	if t < 0 {
+		text = append(text, '-')
+		t = -t
+	}
+	text = strconv.AppendInt(text, int64(t/10), 10)
+	if t%10 != 0 {
+		text = append(text, '.', byte('0'+t%10))
+	}
+	return text
+}
+
+// px writes a coordinate.
+func px(v float64) string { return string(appendPixel(nil, v)) }
