@@ -52,29 +52,33 @@ var targets = []target{
 
 // Build builds what is missing or out of date in dir from source, one step
 // for each target. The Go toolchain's cache makes a rebuild a matter of
-// seconds; the first build takes minutes.
+// seconds; the first build takes minutes. Where nothing is to be done, it
+// needs neither the toolchain nor the right to write.
 func Build(ctx context.Context, source, dir string, p *progress.Printer) error {
+	if todo, err := stale(source, dir); err != nil || len(todo) == 0 {
+		return err
+	}
 	if err := checkTools(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	unlock, err := lock(dir)
+	if err != nil {
 		return fmt.Errorf("building the node's programs: %w", err)
 	}
-	for _, t := range targets {
-		want, err := t.stamp(source)
-		if err != nil {
-			return err
-		}
-		if t.current(dir, want) {
-			continue
-		}
-		err = p.Do(ctx, "build "+t.name, func(ctx context.Context, update func(string, ...any)) error {
+	defer unlock()
+	// Another may have built them while this one waited for the lock.
+	todo, err := stale(source, dir)
+	if err != nil {
+		return err
+	}
+	for _, t := range todo {
+		err := p.Do(ctx, "build "+t.name, func(ctx context.Context, update func(string, ...any)) error {
 			return t.build(ctx, source, dir, update)
 		})
 		if err != nil {
 			return err
 		}
-		if err := t.record(dir, want); err != nil {
+		if err := t.record(source, dir); err != nil {
 			return err
 		}
 	}

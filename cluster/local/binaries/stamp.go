@@ -3,12 +3,33 @@ package binaries
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
+
+// lock makes others that would build into dir wait. The kernel drops the lock
+// with this process.
+func lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Join(dir, ".built"), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".built", "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	return func() { f.Close() }, nil
+}
 
 // stamp returns a digest of all that decides over what a build makes: our
 // sources, the modules' sums, the flags, the toolchain.
@@ -42,22 +63,43 @@ func (t target) stamp(source string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// current tells whether dir holds everything of the target, built from what
-// the stamp says.
-func (t target) current(dir, stamp string) bool {
-	recorded, err := os.ReadFile(t.stampFile(dir))
-	if err != nil || strings.TrimSpace(string(recorded)) != stamp {
-		return false
+// stale returns the targets that dir lacks, in whole or in part, or that were
+// built from something else.
+func stale(source, dir string) ([]target, error) {
+	var todo []target
+	for _, t := range targets {
+		current, err := t.current(source, dir)
+		if err != nil {
+			return nil, err
+		}
+		if !current {
+			todo = append(todo, t)
+		}
 	}
-	return len(t.missing(dir)) == 0
+	return todo, nil
 }
 
-func (t target) record(dir, stamp string) error {
-	file := t.stampFile(dir)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("recording what was built: %w", err)
+func (t target) current(source, dir string) (bool, error) {
+	stamp, err := t.stamp(source)
+	if err != nil {
+		return false, err
 	}
-	if err := os.WriteFile(file, []byte(stamp+"\n"), 0o644); err != nil {
+	recorded, err := os.ReadFile(t.stampFile(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading what was built: %w", err)
+	}
+	return strings.TrimSpace(string(recorded)) == stamp && len(t.missing(dir)) == 0, nil
+}
+
+func (t target) record(source, dir string) error {
+	stamp, err := t.stamp(source)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(t.stampFile(dir), []byte(stamp+"\n"), 0o644); err != nil {
 		return fmt.Errorf("recording what was built: %w", err)
 	}
 	return nil

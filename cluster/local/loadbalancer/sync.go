@@ -32,6 +32,7 @@ func (c *controller) sync(ctx context.Context, k string) error {
 	ip, err := c.assign(service)
 	if err != nil {
 		c.events.Event(service, corev1.EventTypeWarning, "AllocationFailed", err.Error())
+		c.pool.release(k)
 		c.starved[k] = true
 		return errors.Join(err, c.write(ctx, service, nil))
 	}
