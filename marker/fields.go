@@ -1,5 +1,10 @@
 package marker
 
+import (
+	"bytes"
+	"strings"
+)
+
 // Fields collects the marker of one response from its header fields. It is
 // meant to be reused: after its first uses it does not allocate.
 type Fields struct {
@@ -29,23 +34,18 @@ func (f *Fields) Set(name, value []byte) {
 }
 
 func (f *Fields) place(name []byte) *[]byte {
-	switch len(name) {
-	case len(RouteHeader):
-		if equalFold(name, RouteHeader) {
-			return &f.route
-		}
-	case len(GenerationHeader):
-		if equalFold(name, GenerationHeader) {
-			return &f.generation
-		}
-	case len(PodHeader):
-		if equalFold(name, PodHeader) {
-			return &f.pod
-		}
-	case len(InstanceHeader):
-		if equalFold(name, InstanceHeader) {
-			return &f.instance
-		}
+	if len(name) < len(PodHeader) || name[0]|0x20 != 'g' {
+		return nil
+	}
+	switch {
+	case routeName.is(name):
+		return &f.route
+	case generationName.is(name):
+		return &f.generation
+	case podName.is(name):
+		return &f.pod
+	case instanceName.is(name):
+		return &f.instance
 	}
 	return nil
 }
@@ -99,17 +99,20 @@ func parse(digits []byte) (int64, bool) {
 	return n, true
 }
 
-// equalFold compares without regard to case. The names hold only letters and
-// hyphens, and a hyphen differs from a carriage return in the bit that case
-// does too; header parsers refuse names with a carriage return.
-func equalFold(name []byte, want string) bool {
-	if len(name) != len(want) {
-		return false
-	}
-	for i := range want {
-		if name[i]|0x20 != want[i]|0x20 {
-			return false
-		}
-	}
-	return true
+// A name is a header field's name as HTTP/1.1 has it and as HTTP/2 and most
+// proxies do.
+type name struct{ canonical, lower string }
+
+var (
+	routeName      = name{RouteHeader, strings.ToLower(RouteHeader)}
+	generationName = name{GenerationHeader, strings.ToLower(GenerationHeader)}
+	podName        = name{PodHeader, strings.ToLower(PodHeader)}
+	instanceName   = name{InstanceHeader, strings.ToLower(InstanceHeader)}
+)
+
+// is compares without regard to case. Two spellings are nearly all that there
+// is, and comparing with them is cheap.
+func (n *name) is(got []byte) bool {
+	return string(got) == n.lower || string(got) == n.canonical ||
+		len(got) == len(n.lower) && bytes.EqualFold(got, []byte(n.lower))
 }
