@@ -46,6 +46,7 @@ func BenchmarkProbing(b *testing.B) {
 	}
 	run("both", Options{})
 	run("both-realtime", Options{Realtime: true})
+	run("both-new-5ms", Options{FreshStep: 5 * time.Millisecond})
 	run("both-2ms", Options{Step: 2 * time.Millisecond})
 	run("kept", Options{Connections: Kept})
 	run("new", Options{Connections: Fresh})

@@ -295,6 +295,46 @@ func TestOldSaysWhoIsMissing(t *testing.T) {
 	}
 }
 
+// Without descriptors nothing can be probed: that says nothing about the
+// target, and the trial is not valid.
+func TestOurOwnFailure(t *testing.T) {
+	var g gate
+	s := newServer(t, g.answers)
+	options := quick()
+	options.Connections = Fresh
+	i := begin(t, question(), options, s.target("replica"))
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := unix.Rlimit{Cur: 3, Max: limit.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	g.switchOver()
+	o, err := i.Wait(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := &o.Lanes[0]
+	if n := lane.Transition.Errors[load.Other]; n == 0 || n != lane.Transition.ErrorCount() {
+		t.Errorf("errors %v", lane.Transition.Errors)
+	}
+	if len(lane.Examples) == 0 || !strings.Contains(lane.Examples[0].Text, "too many open files") {
+		t.Errorf("examples %v", lane.Examples)
+	}
+	if lane.First.By.Before(g.before) || !lane.Stable.Seen() {
+		t.Errorf("first %v, stable %v", lane.First, lane.Stable)
+	}
+	if err := o.Valid(); err == nil || !strings.Contains(err.Error(), "reasons of our own: other") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // The old state is lost between Old and Mark: the trial is not valid.
 func TestChangeBeforeT0(t *testing.T) {
 	var g gate

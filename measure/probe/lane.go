@@ -124,6 +124,7 @@ func (a *lane) take(s Sample, e Example) {
 	case Right:
 		a.right(s.Received)
 	case Ours:
+		a.wrong(e)
 		return
 	default:
 		a.contradicted(&s)

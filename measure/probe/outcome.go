@@ -48,7 +48,7 @@ type Lane struct {
 	// Origins are the statuses and markers, as text, to which Sample.Origin
 	// points. Those beyond the first few are "others".
 	Origins []string
-	// Examples are the first answers since T0 that were not right and not old.
+	// Examples are the first probes since T0 that were not right and not old.
 	Examples []Example
 	// Reconnects counts, since T0, how often a kept connection had to be
 	// opened again, and IdleCloses how often the other side had closed it
@@ -101,7 +101,7 @@ func (c Counts) ErrorCount() int {
 	return n
 }
 
-// An Example is an answer that was neither right nor old.
+// An Example is a probe that was neither right nor old.
 type Example struct {
 	// At is when it ended, since T0.
 	At     time.Duration
@@ -123,23 +123,36 @@ func (e Example) String() string {
 // String names the lane: "replica envoy-1 (kept)".
 func (l *Lane) String() string { return fmt.Sprintf("%s (%v)", l.Target.Name, l.Connections) }
 
-// Valid returns an error that names the lanes whose last answer before T0 did
-// not show the old state, or that had shown the new one.
+// Valid returns an error that names the lanes that are no evidence: whose last
+// answer before T0 did not show the old state, that had shown the new one by
+// then, or that could not be probed for reasons of our own.
 func (o *Outcome) Valid() error {
 	var problems []error
 	for i := range o.Lanes {
-		lane := &o.Lanes[i]
-		if lane.Before.Right > 0 {
-			problems = append(problems, fmt.Errorf("%v: answered the new state %d times before the change was written", lane, lane.Before.Right))
-			continue
-		}
-		if v, ok := lastBefore(lane.Samples); !ok {
-			problems = append(problems, fmt.Errorf("%v: no answer before the change was written", lane))
-		} else if v != Old {
-			problems = append(problems, fmt.Errorf("%v: the last answer before the change was written was %v, want old", lane, v))
+		if err := o.Lanes[i].valid(); err != nil {
+			problems = append(problems, fmt.Errorf("%v: %w", &o.Lanes[i], err))
 		}
 	}
 	return errors.Join(problems...)
+}
+
+func (l *Lane) valid() error {
+	for class, n := range l.Transition.Errors {
+		if class.Ours() {
+			return fmt.Errorf("%d probes failed for reasons of our own: %v", n, class)
+		}
+	}
+	if l.Before.Right > 0 {
+		return fmt.Errorf("answered the new state %d times before the change was written", l.Before.Right)
+	}
+	last, ok := lastBefore(l.Samples)
+	switch {
+	case !ok:
+		return errors.New("no answer before the change was written")
+	case last != Old:
+		return fmt.Errorf("the last answer before the change was written was %v, want old", last)
+	}
+	return nil
 }
 
 func lastBefore(samples []Sample) (Verdict, bool) {

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -94,8 +95,12 @@ func (s *server) accept() {
 	defer s.wait.Done()
 	for {
 		conn, err := s.listener.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil { // no descriptors left
+			time.Sleep(time.Millisecond)
+			continue
 		}
 		s.mu.Lock()
 		s.conns[conn] = true
