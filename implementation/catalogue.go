@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/gatemark/gatemark/internal/suggest"
 )
 
 //go:embed */implementation.yaml */values.yaml */variants/*.yaml
@@ -58,41 +59,8 @@ func unknown(what, name string, known []string) error {
 	if len(known) == 0 {
 		err = fmt.Errorf("%s %q: there are none", what, name)
 	}
-	if near := nearest(name, known); near != "" {
+	if near := suggest.Nearest(name, known); near != "" {
 		err = failure.Hint(err, "did you mean "+near+"?")
 	}
 	return failure.WithCode(err, failure.Usage)
-}
-
-// nearest is the known name that a reader most likely meant: few letters
-// off, or the same but for its punctuation. Empty where none is near.
-func nearest(name string, known []string) string {
-	best, least := "", len(name)/3+2
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to insert, drop or replace between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, before+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -119,36 +119,6 @@ func quote(v any) string {
 	return fmt.Sprint(v)
 }
 
-// nearest returns the name closest to what was written, for a hint, or "".
-func nearest(name string, names []string) string {
-	best, distance := "", 4
-	for _, n := range names {
-		if d := editDistance(name, n); d < distance || strings.HasPrefix(n, name) && name != "" && best == "" {
-			best, distance = n, min(d, distance)
-		}
-	}
-	return best
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost = 1 + min(diagonal, row[j], row[j-1])
-			}
-			diagonal, row[j] = row[j], cost
-		}
-	}
-	return row[len(b)]
-}
-
 func sorted(names []string) []string {
 	names = slices.Clone(names)
 	sort.Strings(names)

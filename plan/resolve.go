@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/gatemark/gatemark/internal/suggest"
 )
 
 // Isolations are the ways to keep implementations that are not under test
@@ -148,7 +149,7 @@ func (r *resolver) parameters(where string, s Scenario, asked map[string]any) ma
 }
 
 func (r *resolver) unknown(where, what, name string, names []string) {
-	switch near := nearest(name, names); {
+	switch near := suggest.Nearest(name, names); {
 	case near != "":
 		r.problem("%s: no %s is called %q; did you mean %s?", where, what, name, near)
 	case len(names) == 0:

@@ -95,4 +95,3 @@ func failed(t *scenario.Trial, err error) {
 	t.Find("not-measurable", result.Broken, fmt.Sprintf("the trial could not be carried out: %v", err),
 		result.Evidence{Name: "what was waited for", Text: err.Error()})
 }
-

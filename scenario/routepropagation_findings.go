@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/measure/probe"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/stat"
@@ -89,10 +90,11 @@ func (p *propagation) examples() []string {
 		for j := range r.outcome.Lanes {
 			lane := &r.outcome.Lanes[j]
 			for _, e := range lane.Examples {
-				line := fmt.Sprintf("%s %s, %s after the write: %v", r.name, lane, e.At.Round(10*time.Microsecond), e.Class)
+				what := e.Class.String()
 				if e.Status != 0 {
-					line += fmt.Sprintf(", status %d", e.Status)
+					what = fmt.Sprintf("status %d", e.Status)
 				}
+				line := fmt.Sprintf("%s %s, %s after the write: %s", r.name, lane, e.At.Round(10*time.Microsecond), what)
 				if e.Text != "" {
 					line += ", " + e.Text
 				}
@@ -212,15 +214,17 @@ func (p *propagation) findFirstRoute() {
 		result.Evidence{Name: "first route", Text: fmt.Sprintf("%s, median of the other %d: %s", seconds(first), len(rest), seconds(s.P50))})
 }
 
-// classes lists errors by class, the most frequent first.
+// classes lists errors by class; answers with a wrong status by that status.
 func classes(c probe.Counts) string {
 	var parts []string
 	for class, n := range c.Errors {
-		parts = append(parts, fmt.Sprintf("%d× %v", n, class))
+		if class < load.Status3xx || class > load.StatusOther {
+			parts = append(parts, fmt.Sprintf("%d× %v", n, class))
+		}
 	}
 	for status, n := range c.Status {
 		if status != 200 && status != 404 {
-			parts = append(parts, fmt.Sprintf("status %d: %d×", status, n))
+			parts = append(parts, fmt.Sprintf("%d× status %d", n, status))
 		}
 	}
 	sort.Strings(parts)

@@ -1,0 +1,54 @@
+# Everything that one does with this repository. `make` lists it.
+
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
+LDFLAGS := -s -w -X github.com/gatemark/gatemark/internal/build.commit=$(COMMIT)
+GO ?= go
+# Arguments of `gatemark run`, as in: make run ARGS='--profile standard'
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test build node packages test-packages unit lint race bench golden down clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: packages build node ## make a cluster, measure a gateway, write runs/latest/report.html
+	bin/gatemark run $(ARGS)
+
+test: test-packages build node lint ## run every test, those on real clusters too
+	GATEMARK_E2E=1 $(GO) test -p 1 -timeout 75m ./...
+
+build: ## build bin/gatemark
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark
+
+node: build ## build the local cluster's programs into bin/node
+	bin/gatemark up --build-only
+
+packages:
+	@hack/install-packages run
+
+test-packages:
+	@hack/install-packages test
+
+unit: ## run the tests that need neither root nor a cluster
+	$(GO) test ./...
+
+lint: ## check formatting, vet both modules
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	cd cluster/node && $(GO) vet .
+
+race: ## run the hermetic tests with the race detector
+	$(GO) test -race ./...
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+golden: ## rewrite the reports' golden files
+	$(GO) test ./report/... -update
+
+down: ## remove the local cluster
+	bin/gatemark down
+
+clean: ## remove what was built (not runs)
+	rm -rf bin
