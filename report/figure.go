@@ -179,7 +179,7 @@ func (p *painter) trial(f *figure, a *arm, t *result.Trial, drawn result.Figure)
 		if note != "" {
 			f.Notes = append(f.Notes, t.ID+": "+note)
 		}
-		item := p.item(a.Treatment, line.Title, i, len(drawn.Lines))
+		item := p.item(a.Treatment, line.Title, i, drawn)
 		c.Curves = append(c.Curves, chart.Curve{
 			Title: item.Title, Color: item.Color, Dash: item.Dash, Faint: len(a.Valid) > maxPlain, X: x, Y: y,
 		})
@@ -187,11 +187,14 @@ func (p *painter) trial(f *figure, a *arm, t *result.Trial, drawn result.Figure)
 	}
 }
 
-func (p *painter) item(treatment treatment, line string, i, lines int) legendItem {
+func (p *painter) item(treatment treatment, line string, i int, drawn result.Figure) legendItem {
 	item := legendItem{Title: line, Color: i, Dash: i / chart.Colors}
+	if drawn.Kind != "ecdf" {
+		item.Dash = i // lines that coincide show through one another
+	}
 	if p.several {
 		item = legendItem{Title: treatment.Title + ": " + line, Color: treatment.Color, Dash: i}
-		if lines == 1 {
+		if len(drawn.Lines) == 1 {
 			item.Title = treatment.Title
 		}
 	}

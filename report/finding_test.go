@@ -61,6 +61,8 @@ func TestVerdictInWords(t *testing.T) {
 		trials []*result.Trial
 	}{
 		{"Envoy Gateway v1.9.1: no trial has ended; no findings", nil},
+		{"Envoy Gateway v1.9.1: 1 scenario, 1 trial invalid; no findings; no valid trial of s", []*result.Trial{trialWith(1, result.Invalid)}},
+		{"Envoy Gateway v1.9.1: 1 scenario, 1 trial unsupported; no findings", []*result.Trial{trialWith(1, result.Unsupported)}},
 		{"Envoy Gateway v1.9.1: 1 scenario, 1 trial ok; no findings", []*result.Trial{trialWith(1, result.OK)}},
 		{"Envoy Gateway v1.9.1: 1 scenario, 2 trials: 1 ok, 1 invalid; 1 broken finding",
 			[]*result.Trial{trialWith(1, result.OK, finding("a", result.Broken)), trialWith(2, result.Invalid, finding("b", result.Broken))}},

@@ -143,7 +143,7 @@ func (m *markdown) findings(v *view) {
 	if len(v.Findings) == 0 {
 		m.line("Nothing was found. What was looked for:\n")
 		if len(v.LookedFor) == 0 {
-			m.line("- nothing: no trial has ended")
+			m.line("- nothing: no trial is valid")
 		}
 		m.list(v.LookedFor)
 		return

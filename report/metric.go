@@ -219,7 +219,7 @@ func metricGrid(metrics map[string]result.Metric) grid {
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		m := metrics[name]
-		about := append([]string{cmp.Or(m.Title, name), name}, remarks(m)...)
+		about := append([]string{cmp.Or(m.Title, name), strings.Join(append([]string{name}, traits(m)...), ", ")}, remarks(m)...)
 		row := []string{strings.Join(about, "\n"), quantity.Count(m.N)}
 		for _, v := range []*float64{m.Value, m.Min, m.Mean, m.P50} {
 			row = append(row, optional(v, m.Unit))
@@ -245,6 +245,7 @@ func metricBounds(m result.Metric) string {
 	return text
 }
 
+// remarks are what has to be known about the numbers.
 func remarks(m result.Metric) []string {
 	var list []string
 	if c := censored(m.Censored, m.N, m.Limit, m.Unit); c != "" {
@@ -255,20 +256,22 @@ func remarks(m result.Metric) []string {
 	if m.Value != nil && *m.Value == 0 && m.N > 1 && (m.Unit == "1" || m.Unit == "ratio") {
 		list = append(list, "none seen: rate below "+quantity.Write(stat.RuleOfThree(m.N), "ratio")+" at 95 %")
 	}
-	var traits []string
+	return append(list, m.Warnings...)
+}
+
+// traits are what a metric is, whatever was measured.
+func traits(m result.Metric) []string {
+	var list []string
 	if m.Unit != "" && m.Unit != "1" {
-		traits = append(traits, "unit "+m.Unit)
+		list = append(list, "unit "+m.Unit)
 	}
 	if m.Better != "" {
-		traits = append(traits, m.Better+" is better")
+		list = append(list, m.Better+" is better")
 	}
 	if m.Resolution > 0 {
-		traits = append(traits, "resolution "+quantity.Setting(m.Resolution, m.Unit))
+		list = append(list, "resolution "+quantity.Setting(m.Resolution, m.Unit))
 	}
-	if len(traits) > 0 {
-		list = append(list, strings.Join(traits, ", "))
-	}
-	return append(list, m.Warnings...)
+	return list
 }
 
 func optional(v *float64, unit string) string {

@@ -260,6 +260,11 @@ func gateGrid(gates []result.Gate) grid {
 			held = "no"
 		}
 		scale := quantity.For(cmp.Or(gate.Limit, gate.Value), gate.Unit)
+		if math.Abs(gate.Value)*1000 < math.Abs(gate.Limit) {
+			// Far apart, they have no scale in common.
+			g.Rows = append(g.Rows, []string{gate.Name, held, quantity.Write(gate.Value, gate.Unit), scale.Setting(gate.Limit), gate.Text})
+			continue
+		}
 		g.Rows = append(g.Rows, []string{gate.Name, held, scale.Write(gate.Value), scale.Setting(gate.Limit), gate.Text})
 	}
 	return g

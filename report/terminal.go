@@ -3,10 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/gatemark/gatemark/result"
 )
@@ -19,20 +16,6 @@ type Options struct {
 	Color bool
 	// Directory of the run, to name the files in it; empty names none.
 	Directory result.Directory
-}
-
-// TerminalOptions returns what w can show: its width and colours where it is a
-// terminal, plain text elsewhere. NO_COLOR and TERM=dumb turn colours off.
-func TerminalOptions(w io.Writer) Options {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return Options{}
-	}
-	o := Options{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		o.Width = width
-	}
-	return o
 }
 
 // minWidth is the narrowest a terminal's text is set.
@@ -105,6 +88,15 @@ func (t *terminal) paragraph(indent, style, text string) {
 	}
 }
 
+// item wraps text behind a bullet.
+func (t *terminal) item(text string) {
+	bullet := "  - "
+	for _, l := range wrap(printable(text), t.Width-len(bullet)) {
+		t.line(bullet + l)
+		bullet = "    "
+	}
+}
+
 func (t *terminal) heading(title string) {
 	t.line("")
 	t.line(t.style(bold, printable(title)))
@@ -125,10 +117,10 @@ func (t *terminal) findings(v *view) {
 	if len(v.Findings) == 0 {
 		t.paragraph("  ", "", "Nothing was found. What was looked for:")
 		if len(v.LookedFor) == 0 {
-			t.paragraph("  - ", "", "nothing: no trial has ended")
+			t.item("nothing: no trial is valid")
 		}
 		for _, l := range v.LookedFor {
-			t.paragraph("  - ", "", l)
+			t.item(l)
 		}
 		return
 	}
@@ -231,30 +223,48 @@ func (t *terminal) table(rows [][]string, groups []string) {
 		if n > 0 && groups[n-1] != "" {
 			t.paragraph(gap, "", groups[n-1])
 		}
-		line := gap + pad(shorten(row[0], widths[0]), widths[0]) + gap + padLeft(row[1], widths[1]) + gap + pad(row[2], widths[2]) + gap
-		last := wrap(row[3], max(room, 20))
+		label, rest := labelLines(row[0], widths[0])
+		line := gap + pad(label, widths[0]) + gap + padLeft(row[1], widths[1]) + gap + pad(row[2], widths[2]) + gap
 		if n == 0 {
-			if below {
-				last = nil
+			if !below {
+				line += row[3]
 			}
-			t.line(t.style(dim, strings.TrimRight(line+strings.Join(last, " "), " ")))
+			t.line(t.style(dim, strings.TrimRight(line, " ")))
 			continue
 		}
+		last := wrap(row[3], max(room, 20))
 		if below {
-			t.line(line)
-			t.paragraph(gap+gap, dim, row[3])
-			continue
+			last = nil
 		}
-		for i, l := range last {
+		for i := range max(1, len(rest)+1, len(last)) {
 			if i > 0 {
 				line = strings.Repeat(" ", used)
+				if i <= len(rest) {
+					line = gap + pad(rest[i-1], used-len(gap))
+				}
 			}
-			t.line(line + t.style(dim, l))
-		}
-		if len(last) == 0 {
+			if i < len(last) {
+				line += t.style(dim, last[i])
+			}
 			t.line(line)
 		}
+		if below {
+			t.paragraph(gap+gap, dim, row[3])
+		}
 	}
+}
+
+// labelLines breaks a label, keeping its indent.
+func labelLines(label string, columns int) (first string, rest []string) {
+	indent := label[:len(label)-len(strings.TrimLeft(label, " "))]
+	lines := wrap(label, columns-len(indent))
+	if len(lines) == 0 {
+		return "", nil
+	}
+	for i := range lines {
+		lines[i] = indent + lines[i]
+	}
+	return lines[0], lines[1:]
 }
 
 func (t *terminal) notOK(v *view) {
@@ -281,13 +291,7 @@ func (t *terminal) notOK(v *view) {
 func (t *terminal) certainty(v *view) {
 	t.heading("How sure this is")
 	for _, c := range v.Certainty {
-		for i, l := range wrap(printable(c), t.Width-4) {
-			if i == 0 {
-				t.line("  - " + l)
-			} else {
-				t.line("    " + l)
-			}
-		}
+		t.item(c)
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gatemark/gatemark/report/quantity"
@@ -16,12 +17,15 @@ type verdict struct {
 	Done string
 	// Found counts the findings, worst first.
 	Found []severityCount
+	// Unmeasured are the scenarios of which no trial is valid: no findings
+	// there mean nothing.
+	Unmeasured []string
 }
 
 // FoundText says what was found: "1 broken and 2 notable findings".
 func (d verdict) FoundText() string {
 	if len(d.Found) == 0 {
-		return "no findings"
+		return "no findings" + d.unmeasuredText()
 	}
 	var parts []string
 	total := 0
@@ -31,9 +35,16 @@ func (d verdict) FoundText() string {
 	}
 	text := joinWords(parts)
 	if len(d.Found) == 1 && total == 1 {
-		return text + " finding"
+		return text + " finding" + d.unmeasuredText()
 	}
-	return text + " findings"
+	return text + " findings" + d.unmeasuredText()
+}
+
+func (d verdict) unmeasuredText() string {
+	if len(d.Unmeasured) == 0 {
+		return ""
+	}
+	return "; no valid trial of " + joinWords(d.Unmeasured)
 }
 
 // String is the verdict as one sentence.
@@ -72,6 +83,7 @@ func (v *view) verdicts() []verdict {
 		} else {
 			d.Done = quantity.Plural(len(scenarios), "scenario", "scenarios") + ", " + trialOutcomes(trials)
 		}
+		d.Unmeasured = v.unmeasured(t)
 		for _, g := range v.Findings {
 			if g.Treatment.Name == t.Name {
 				d.Found = severityCounts(g.Items)
@@ -80,6 +92,23 @@ func (v *view) verdicts() []verdict {
 		list = append(list, d)
 	}
 	return list
+}
+
+// unmeasured names the scenarios of which an implementation has trials and none
+// that is valid. One that it does not support was answered.
+func (v *view) unmeasured(t treatment) []string {
+	var names []string
+	for _, s := range v.Sections {
+		a := s.arm(t.Name)
+		if a == nil || len(a.Valid) > 0 {
+			continue
+		}
+		answered := slices.ContainsFunc(a.Trials, func(t *trialView) bool { return t.Outcome == result.Unsupported })
+		if !answered {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // trialOutcomes writes "4 trials ok", or "5 trials: 4 ok, 1 invalid".
@@ -115,6 +144,11 @@ func (v *view) certainty() []string {
 		list = append(list, fmt.Sprintf("Repeated trials are summarised by the median of their medians, with each one beside it. Bounds between trials take at least %d of them; here the least is %d.", need, least))
 	default:
 		list = append(list, fmt.Sprintf("Repeated trials are summarised by the median of their medians, bounded at %s %% confidence or more over at least %d trials.", percentText(stat.DefaultConfidence), least))
+	}
+	for _, d := range v.Verdicts {
+		if len(d.Unmeasured) > 0 {
+			list = append(list, fmt.Sprintf("Nothing is known about %s on %s: no trial of it is valid.", joinWords(d.Unmeasured), d.Treatment.Title))
+		}
 	}
 	if len(v.Treatments) > 1 && repeats > 0 {
 		list = append(list, "Implementations stand side by side; that they differ is shown here, not tested.")
@@ -153,6 +187,9 @@ func (v *view) lookedFor() []string {
 		for _, a := range s.Arms {
 			n += len(a.Valid)
 		}
+		if n == 0 {
+			continue
+		}
 		line := s.Name
 		if s.Question != "" {
 			line += ": " + s.Question
@@ -176,6 +213,9 @@ func (v *view) notOK() grid {
 		why := t.Reason
 		for _, gate := range t.Gates {
 			if !gate.OK {
+				if strings.Contains(t.Reason, gate.Name) {
+					continue // said already
+				}
 				why += fmt.Sprintf("\ngate %s: %s, limit %s", gate.Name,
 					quantity.Write(gate.Value, gate.Unit), quantity.Setting(gate.Limit, gate.Unit))
 			}

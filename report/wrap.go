@@ -92,12 +92,3 @@ func printable(text string) string {
 		return r
 	}, text)
 }
-
-// shorten cuts text to that many columns, and shows that it did.
-func shorten(text string, columns int) string {
-	if displayWidth(text) <= columns {
-		return text
-	}
-	head, _ := cut(text, columns-1)
-	return head + "…"
-}

@@ -234,11 +234,14 @@ func TestNoDataIsSaid(t *testing.T) {
 	}
 }
 
-func TestMarksOfOneTitleAreLabelledOnce(t *testing.T) {
-	c := Chart{Kind: Line, Curves: []Curve{{X: ramp(10), Y: ramp(10)}}, Marks: []Mark{{At: 2, Title: "half"}, {At: 4, Title: "half"}, {At: 4, Title: "half"}, {At: 4.01, Title: "other"}}}
+func TestManyMarksOfOneTitleAreLabelledOnce(t *testing.T) {
+	c := Chart{Kind: Line, Curves: []Curve{{X: ramp(10), Y: ramp(10)}}, Marks: []Mark{{At: 4, Title: "half"}, {At: 4.01, Title: "other"}}}
+	for i := range fewMarks {
+		c.Marks = append(c.Marks, Mark{At: 1 + float64(i)/4, Title: "half"})
+	}
 	svg := c.Draw(size).SVG
-	if lines := strings.Count(svg, `<g class="mark">`); lines != 3 {
-		t.Errorf("%d marks, want 3", lines)
+	if lines := strings.Count(svg, `<g class="mark">`); lines != fewMarks+2 {
+		t.Errorf("%d marks, want %d", lines, fewMarks+2)
 	}
 	if labels := strings.Count(svg, ">half</text>"); labels != 1 {
 		t.Errorf("half is labelled %d times", labels)

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// fewMarks is up to how many marks each has its label.
+const fewMarks = 12
+
 // maxMarkRows bounds the rows of mark labels above the plot.
 const maxMarkRows = 4
 
@@ -21,8 +24,8 @@ type placedMark struct {
 }
 
 // place gives marks their pixels and their labels rows without overlaps, and
-// returns the number of rows. Marks of one title, as repeated trials have
-// them, are labelled once; marks on the same pixel are drawn once.
+// returns the number of rows. Many marks of one title are labelled once; marks
+// on the same pixel are drawn once.
 func (d *drawing) place() int {
 	marks := slices.Clone(d.chart.Marks)
 	slices.SortStableFunc(marks, func(a, b Mark) int {
@@ -47,7 +50,7 @@ func (d *drawing) place() int {
 			continue
 		}
 		drawn[pixel] = true
-		if !labelled[m.Title] {
+		if !labelled[m.Title] || len(marks) <= fewMarks {
 			labelled[m.Title] = true
 			if d.label(&p, &ends) {
 				rows = max(rows, p.row+1)

@@ -67,7 +67,8 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
-	terminal := report.TerminalOptions(o.streams.Out)
+	width, color := cli.Terminal(o.streams.Out)
+	terminal := report.Options{Width: width, Color: color}
 	switch o.format {
 	case "":
 		if err := report.Write(o.directory); err != nil {
