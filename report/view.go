@@ -154,7 +154,7 @@ func valid(t *result.Trial) bool {
 	return t.Outcome == result.OK || t.Outcome == result.Failed
 }
 
-// where in words a trial stands: "block 2, attempt 1".
+// standing says in words where a trial stands: "block 2, attempt 1".
 func standing(t *result.Trial) string {
 	text := fmt.Sprintf("block %d", t.Block)
 	if t.Attempt > 1 {
