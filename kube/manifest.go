@@ -75,10 +75,11 @@ func Decode(r io.Reader) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Apply applies objects in order, server-side, as their forced manager.
+// Apply applies objects in order, server-side, as their forced manager. The
+// objects stay as they are, so that they can be applied again.
 func Apply(ctx context.Context, c *Client, objects ...*unstructured.Unstructured) error {
 	for _, obj := range objects {
-		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj), client.ForceOwnership, client.FieldOwner(FieldManager))
+		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()), client.ForceOwnership, client.FieldOwner(FieldManager))
 		if err != nil {
 			return fmt.Errorf("apply %s: %w", Describe(obj), err)
 		}
