@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/cluster/local"
 	"github.com/gatemark/gatemark/cluster/local/localtest"
@@ -107,8 +108,9 @@ func serve(t *testing.T, cluster *local.Cluster, c *kube.Client, class string) {
 	gw, err := kube.WaitGateway(ctx, c, client.ObjectKey{Namespace: "infra", Name: "gw"})
 	must(t, err)
 	asked := http.Client{
-		Timeout:       5 * time.Second,
-		Transport:     &http.Transport{DialContext: inside(t, cluster)},
+		Timeout: 5 * time.Second,
+		// A kept connection would have the proxy drain for a minute.
+		Transport:     &http.Transport{DialContext: inside(t, cluster), DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var location string
@@ -210,9 +212,16 @@ func imagesRun(t *testing.T, c *kube.Client, impl *implementation.Implementation
 // remove deletes what serve made, and waits until the data plane is gone.
 func remove(t *testing.T, c *kube.Client) {
 	t.Helper()
-	// A proxy may drain for as long as its vendor thinks right.
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	gw := &gatewayv1.Gateway{}
+	gw.Namespace, gw.Name = "infra", "gw"
+	must(t, c.Delete(ctx, gw))
+	// Where the proxy lives in the Gateway's namespace, it must be gone
+	// before that: see emptyNamespaces.
+	must(t, kube.WaitAll(ctx, c, "the end of the pods", []client.ListOption{client.InNamespace("infra")}, func(pods []*corev1.Pod) (bool, string) {
+		return len(pods) == 0, fmt.Sprintf("%d left", len(pods))
+	}))
 	namespace := &corev1.Namespace{}
 	namespace.Name = "infra"
 	must(t, c.Delete(ctx, namespace))

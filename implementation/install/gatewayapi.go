@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -122,26 +124,32 @@ func gatewayAPIObjects(ctx context.Context, want implementation.GatewayAPI) ([]*
 	return append(definitions, rest...), nil
 }
 
-// applyDefinitions applies objects as part's and waits until the API server
-// serves those that are definitions.
+// applyDefinitions applies objects as part's: definitions first, until the API
+// server serves them, then the rest.
 func (in *installation) applyDefinitions(ctx context.Context, objects []*unstructured.Unstructured, part string) error {
 	for _, obj := range objects {
 		own(obj, in.labels(part))
 	}
-	if err := kube.Apply(ctx, in.client, objects...); err != nil {
+	isDefinition := func(obj *unstructured.Unstructured) bool { return obj.GroupVersionKind() == crdKind }
+	group, together := errgroup.WithContext(ctx)
+	for _, obj := range objects {
+		if isDefinition(obj) {
+			group.Go(func() error { return in.applyDefinition(together, obj) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return kube.Apply(ctx, in.client, slices.DeleteFunc(slices.Clone(objects), isDefinition)...)
+}
+
+func (in *installation) applyDefinition(ctx context.Context, crd *unstructured.Unstructured) error {
+	if err := kube.Apply(ctx, in.client, crd); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, in.deadline())
 	defer cancel()
-	for _, obj := range objects {
-		if obj.GroupVersionKind() != crdKind {
-			continue
-		}
-		if err := awaitEstablished(ctx, in.client, obj.GetName()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return awaitEstablished(ctx, in.client, crd.GetName())
 }
 
 // own adds labels to an object.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -48,6 +50,10 @@ func (i *Installer) removeRelease(ctx context.Context, c *kube.Client, installed
 		}
 		update("release %s", installed.Release)
 		if err := deleteRelease(ctx, c.Config, installed.Namespace, installed.Release); err != nil {
+			return err
+		}
+		update("pods")
+		if err := emptyNamespaces(ctx, c, part); err != nil {
 			return err
 		}
 		return deleteAll(ctx, c, part, update)
@@ -102,8 +108,41 @@ func deleteParts(ctx context.Context, c *kube.Client, selector labels.Selector) 
 			parts[item.Labels[PartLabel]] = true
 		}
 	}
-	for part := range parts {
-		if err := deleteAll(ctx, c, labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: part}, func(string, ...any) {}); err != nil {
+	for name := range parts {
+		part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: name}
+		if err := emptyNamespaces(ctx, c, part); err != nil {
+			return err
+		}
+		if err := deleteAll(ctx, c, part, func(string, ...any) {}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptyNamespaces ends what runs in our namespaces, and does so before these
+// are deleted: Kubernetes looks at a namespace that is ending again only
+// after half of its slowest pod's grace period. Proxies have long ones (6
+// minutes), to drain connections that nobody has any more.
+func emptyNamespaces(ctx context.Context, c *kube.Client, part labels.Set) error {
+	var namespaces corev1.NamespaceList
+	if err := c.List(ctx, &namespaces, client.MatchingLabels(part)); err != nil {
+		return fmt.Errorf("list namespaces: %w", err)
+	}
+	for _, namespace := range namespaces.Items {
+		in := client.InNamespace(namespace.Name)
+		for _, kind := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &batchv1.Job{}} {
+			if err := c.DeleteAllOf(ctx, kind, in, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+				return fmt.Errorf("end what runs in namespace %s: %w", namespace.Name, err)
+			}
+		}
+		if err := c.DeleteAllOf(ctx, &corev1.Pod{}, in, client.GracePeriodSeconds(1)); err != nil {
+			return fmt.Errorf("end the pods of namespace %s: %w", namespace.Name, err)
+		}
+		err := kube.WaitAll(ctx, c, "the end of the pods of namespace "+namespace.Name, []client.ListOption{in}, func(pods []*corev1.Pod) (bool, string) {
+			return len(pods) == 0, fmt.Sprintf("%d left", len(pods))
+		})
+		if err != nil {
 			return err
 		}
 	}
