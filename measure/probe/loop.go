@@ -208,17 +208,22 @@ func (l *loop) begin(i *Inquiry) error {
 		return errors.New("another question is being asked: a prober asks one at a time")
 	}
 	l.inquiry, l.marked, l.began, l.t0, l.cpu = i, false, l.now(), 0, threadCPU()
-	for n, lane := range l.lanes {
+	for _, lane := range l.lanes {
 		lane.reset()
-		lane.restart(l.began + l.stagger(n))
+		lane.restart(l.began + l.offset(lane))
 	}
 	return nil
 }
 
-// stagger spreads the lanes' probes over a step, so that they do not queue
-// behind each other.
-func (l *loop) stagger(lane int) time.Duration {
-	return l.options.Step * time.Duration(lane) / time.Duration(len(l.lanes))
+// offset sets the two kinds of connections half a step apart. All targets of
+// one kind are probed in one go: most of a probe's cost is the thread's waking
+// up, and spreading the targets over the step as well costs up to twice the
+// processor time to make a probe some 20 us less late.
+func (l *loop) offset(a *lane) time.Duration {
+	if a.kind == Fresh && l.options.Connections == Both {
+		return l.options.Step / 2
+	}
+	return 0
 }
 
 func (l *loop) mark(i *Inquiry, t0 time.Time) {
@@ -226,9 +231,9 @@ func (l *loop) mark(i *Inquiry, t0 time.Time) {
 		return
 	}
 	l.marked, l.t0, l.cpu = true, t0.Sub(l.epoch), threadCPU()
-	for n, lane := range l.lanes {
+	for _, lane := range l.lanes {
 		lane.marked()
-		lane.restart(l.t0 + l.stagger(n))
+		lane.restart(l.t0 + l.offset(lane))
 	}
 }
 
@@ -316,9 +321,9 @@ func (l *loop) sawRight(at *lane) {
 			here = false
 		}
 	}
-	for n, lane := range l.lanes {
+	for _, lane := range l.lanes {
 		if lane.kind == Fresh && (anywhere || here && lane.target == at.target) {
-			lane.restart(l.now() + l.stagger(n))
+			lane.restart(l.now() + l.offset(lane))
 		}
 	}
 }
