@@ -4,46 +4,103 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
+
+var fuzzSeeds = []string{
+	plain, typical, plain + plain,
+	"HTTP/1.1 100 Continue\r\n\r\n" + plain,
+	"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nabc",
+	"HTTP/1.1 204 x\r\nContent-Length: 5\r\n\r\n",
+	"HTTP/1.1 101 x\r\n\r\n\x00",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\na: b\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Length: 01\r\nConnection: close, x\r\nContent-Length: 01\r\n\r\nx",
+	"HTTP/1.1 200 OK\nContent-Length: 1\n\nx",
+}
 
 // FuzzResponse holds the parser against net/http: what the parser accepts,
 // net/http accepts too, and reads the same out of it, however the bytes are
 // split. The reverse is not asked for: the parser is stricter.
 func FuzzResponse(f *testing.F) {
-	for _, seed := range []string{
-		plain, typical, plain + plain,
-		"HTTP/1.1 100 Continue\r\n\r\n" + plain,
-		"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nabc",
-		"HTTP/1.1 204 x\r\nContent-Length: 5\r\n\r\n",
-		"HTTP/1.1 101 x\r\n\r\n\x00",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\na: b\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: 01\r\nConnection: close, x\r\nContent-Length: 01\r\n\r\nx",
-		"HTTP/1.1 200 OK\nContent-Length: 1\n\nx",
-	} {
+	for _, seed := range fuzzSeeds {
 		f.Add([]byte(seed), uint16(len(seed)/2), false)
 	}
-	f.Fuzz(func(t *testing.T, input []byte, split uint16, head bool) {
-		var whole, split2 Response
-		whole.Reset(head)
-		used, done, err := whole.Parse(input, false)
-		if used < 0 || used > len(input) {
-			t.Fatalf("used %d of %d bytes", used, len(input))
+	f.Fuzz(check)
+}
+
+// TestMutatedResponses does the same on many inputs that are nearly right,
+// which go deeper than random ones, and are the same each time.
+func TestMutatedResponses(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	accepted := 0
+	for range mutations {
+		input := []byte(fuzzSeeds[random.IntN(len(fuzzSeeds))])
+		for range random.IntN(4) {
+			input = mutate(random, input)
 		}
-		split2.Reset(head)
-		cut := int(split) % (len(input) + 1)
-		usedSplit, doneSplit, errSplit := parse(&split2, string(input), cut)
-		if done != doneSplit || (err == nil) != (errSplit == nil) || err == nil && used != usedSplit {
-			t.Fatalf("split at %d: used %d, done %v, %v; whole: used %d, done %v, %v", cut, usedSplit, doneSplit, errSplit, used, done, err)
+		if check(t, input, uint16(random.IntN(1<<16)), random.IntN(8) == 0); complete(input) {
+			accepted++
 		}
-		complete := done || err == nil && whole.EOF()
-		if !complete {
-			return
-		}
+	}
+	t.Logf("%d of %d accepted", accepted, mutations)
+	if accepted < mutations/10 {
+		t.Errorf("only %d of %d inputs were accepted: nothing was compared", accepted, mutations)
+	}
+}
+
+const mutations = 20_000
+
+// mutate changes one byte, or copies or drops a stretch or a line.
+func mutate(random *rand.Rand, input []byte) []byte {
+	if len(input) == 0 {
+		return input
+	}
+	const spice = "\r\n\t :,;0123456789abcdefABCDEFxX\x00\x7f\x80"
+	from := random.IntN(len(input))
+	to := from + random.IntN(min(20, len(input)-from)+1)
+	switch random.IntN(5) {
+	case 0:
+		input[from] = spice[random.IntN(len(spice))]
+		return input
+	case 1:
+		return slices.Insert(input, from, spice[random.IntN(len(spice))])
+	case 2:
+		return slices.Delete(input, from, to)
+	case 3:
+		return slices.Insert(input, from, slices.Clone(input[from:to])...)
+	}
+	lines := bytes.SplitAfter(input, []byte("\n"))
+	a, b := random.IntN(len(lines)), random.IntN(len(lines))
+	return bytes.Join(slices.Insert(lines, a, lines[b]), nil)
+}
+
+func complete(input []byte) bool {
+	var r Response
+	r.Reset(false)
+	_, done, err := r.Parse(input, false)
+	return done || err == nil && r.EOF()
+}
+
+func check(t *testing.T, input []byte, split uint16, head bool) {
+	var whole, parts Response
+	whole.Reset(head)
+	used, done, err := whole.Parse(input, false)
+	if used < 0 || used > len(input) {
+		t.Fatalf("used %d of %d bytes", used, len(input))
+	}
+	parts.Reset(head)
+	cut := int(split) % (len(input) + 1)
+	usedSplit, doneSplit, errSplit := parse(&parts, string(input), cut)
+	if done != doneSplit || (err == nil) != (errSplit == nil) || err == nil && used != usedSplit {
+		t.Fatalf("%q split at %d: used %d, done %v, %v; whole: used %d, done %v, %v", input, cut, usedSplit, doneSplit, errSplit, used, done, err)
+	}
+	if done || err == nil && whole.EOF() {
 		agree(t, input[:used], &whole, head)
-	})
+	}
 }
 
 // agree reads the same bytes with net/http and compares.
