@@ -23,6 +23,9 @@ type Removal struct {
 	Deleted int
 	// Forced names the objects whose finalizers were taken off.
 	Forced []string
+	// Kept names the definitions that stay, because objects of their kinds
+	// that are not gatemark's would go with them.
+	Kept []string
 	// Skipped names the API groups that could not be looked into, with why:
 	// an aggregated API that is down, most often.
 	Skipped []string
@@ -32,6 +35,8 @@ type Removal struct {
 type DeleteOptions struct {
 	// Owned selects: what OwnedBy returns. It must hold OwnerLabel.
 	Owned labels.Set
+	// Except are labels that spare an object, whatever their values.
+	Except []string
 	// Progress, if not nil, is told how far it is: "412 of 5000 left".
 	Progress func(format string, args ...any)
 	// Force, if over 0, takes the finalizers off objects that have been
@@ -56,11 +61,11 @@ func DeleteAll(ctx context.Context, c *Client, o DeleteOptions) (Removal, error)
 		return Removal{}, fmt.Errorf("delete by labels %q: they do not select gatemark's own objects only", o.Owned)
 	}
 	r := &remover{client: c, options: o, started: time.Now(), seen: map[types.UID]bool{}}
-	kinds, err := r.discover(ctx)
-	if err != nil {
+	var err error
+	if r.kinds, err = r.discover(ctx); err != nil {
 		return r.removal, fmt.Errorf("find out which kinds this cluster has: %w", err)
 	}
-	for _, phase := range phases(kinds) {
+	for _, phase := range phases(r.kinds) {
 		if err := r.remove(ctx, phase); err != nil {
 			return r.removal, err
 		}
@@ -74,11 +79,12 @@ type remover struct {
 	options DeleteOptions
 	started time.Time
 	removal Removal
+	kinds   []kind
 	// seen holds every object that was found, so that what comes back under a
 	// new UID counts anew.
 	seen map[types.UID]bool
 
-	mu sync.Mutex // guards removal.Skipped while kinds are listed
+	mu sync.Mutex // guards removal while kinds are listed
 }
 
 // remove deletes what there is of kinds, looking again until nothing is left:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -99,5 +100,47 @@ func TestDeleteAllSaysWhatHolds(t *testing.T) {
 	removal, err := DeleteAll(t.Context(), c, DeleteOptions{Owned: OwnedBy("r1", ""), Force: time.Millisecond})
 	if err != nil || len(removal.Forced) != 1 || len(server.Names()) != 0 {
 		t.Errorf("forced %q, left %q, %v", removal.Forced, server.Names(), err)
+	}
+}
+
+func TestDeleteAllSparesTheExcepted(t *testing.T) {
+	server, c := startFake(t)
+	part := configMap("a", "part")
+	Own(part, "r1", "")
+	part.Labels["part"] = "x"
+	server.Put(t, part)
+	rest := configMap("a", "rest")
+	Own(rest, "r1", "")
+	server.Put(t, rest)
+	if _, err := DeleteAll(t.Context(), c, DeleteOptions{Owned: OwnedBy("r1", ""), Except: []string{"part"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"configmaps a/part"}, server.Names()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// With a definition go all objects of its kind: not if one is somebody else's.
+func TestDeleteAllKeepsDefinitionsInUse(t *testing.T) {
+	server, c := startFake(t)
+	for _, name := range []string{"gateways", "gatewayclasses"} {
+		crd := &apiextensionsv1.CustomResourceDefinition{
+			TypeMeta:   metav1.TypeMeta{Kind: "CustomResourceDefinition", APIVersion: "apiextensions.k8s.io/v1"},
+			ObjectMeta: metav1.ObjectMeta{Name: name + "." + group},
+		}
+		Own(crd, "r1", "")
+		server.Put(t, crd)
+	}
+	server.Put(t, gateway(1)) // the user's
+	removal, err := DeleteAll(t.Context(), c, DeleteOptions{Owned: OwnedBy("", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"customresourcedefinitions /gateways." + group, "gateways a/gw"}
+	if diff := cmp.Diff(want, server.Names()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"gateways." + group + ": a/gw is not gatemark's"}, removal.Kept); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -68,6 +68,8 @@ func (r *remover) discover(ctx context.Context) ([]kind, error) {
 	return kinds, nil
 }
 
+var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+
 // phases orders kinds: an object goes before what it needs to end properly.
 func phases(kinds []kind) [][]kind {
 	ordered := make([][]kind, 4)
@@ -78,7 +80,7 @@ func phases(kinds []kind) [][]kind {
 			at = 0
 		case k.resource.GroupResource() == schema.GroupResource{Resource: "namespaces"}:
 			at = 2
-		case k.resource.GroupResource() == schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}:
+		case k.resource.GroupResource() == definitions:
 			at = 3
 		}
 		ordered[at] = append(ordered[at], k)
@@ -112,7 +114,7 @@ func (r *remover) list(ctx context.Context, kinds []kind) ([]ownedObject, error)
 
 func (r *remover) listKind(ctx context.Context, k kind) ([]ownedObject, error) {
 	var objects []ownedObject
-	opts := metav1.ListOptions{LabelSelector: r.options.Owned.String(), Limit: listPage}
+	opts := metav1.ListOptions{LabelSelector: r.options.selector(), Limit: listPage}
 	for {
 		page, err := r.client.Metadata.Resource(k.resource).List(ctx, opts)
 		switch {
@@ -130,9 +132,61 @@ func (r *remover) listKind(ctx context.Context, k kind) ([]ownedObject, error) {
 			objects = append(objects, ownedObject{&page.Items[i], k})
 		}
 		if opts.Continue = page.Continue; opts.Continue == "" {
-			return objects, nil
+			break
 		}
 	}
+	if k.resource.GroupResource() == definitions {
+		return r.unused(ctx, objects)
+	}
+	return objects, nil
+}
+
+func (o DeleteOptions) selector() string {
+	text := o.Owned.String()
+	for _, label := range o.Except {
+		text += ",!" + label
+	}
+	return text
+}
+
+// unused leaves out the definitions whose end would be the end of objects that
+// are not gatemark's.
+func (r *remover) unused(ctx context.Context, definitions []ownedObject) ([]ownedObject, error) {
+	var unused []ownedObject
+	for _, d := range definitions {
+		users, err := r.othersOf(ctx, schema.ParseGroupResource(d.Name))
+		if err != nil {
+			return nil, err
+		}
+		if len(users) == 0 {
+			unused = append(unused, d)
+			continue
+		}
+		r.mu.Lock()
+		if text := fmt.Sprintf("%s: %s is not gatemark's", d.Name, name(&users[0])); !slices.Contains(r.removal.Kept, text) {
+			r.removal.Kept = append(r.removal.Kept, text)
+		}
+		r.mu.Unlock()
+	}
+	return unused, nil
+}
+
+// othersOf finds an object of a kind that is not gatemark's, if there is one.
+func (r *remover) othersOf(ctx context.Context, gr schema.GroupResource) ([]metav1.PartialObjectMetadata, error) {
+	at := slices.IndexFunc(r.kinds, func(k kind) bool { return k.resource.GroupResource() == gr })
+	if at < 0 { // not served, so that it has no objects that could be seen
+		return nil, nil
+	}
+	list, err := r.client.Metadata.Resource(r.kinds[at].resource).List(ctx, metav1.ListOptions{
+		LabelSelector: OwnerLabel + "!=" + Owner, Limit: 1,
+	})
+	if apierrors.IsNotFound(err) { // ending already
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list who else uses %s: %w", gr, err)
+	}
+	return list.Items, nil
 }
 
 // skip remembers a kind that we may not list. Most are none of ours: a role
