@@ -56,6 +56,11 @@ func (c command) run(ctx context.Context, argv ...string) (string, error) {
 		return "", fmt.Errorf("%s: %w", quoteArgs(argv), context.Cause(ctx))
 	}
 	failed := &commandError{argv: argv, dir: c.dir, output: stderr.last(20), err: err}
+	if failed.output == "" { // some tell their errors where their answers go
+		said := &tail{}
+		said.Write(stdout.Bytes())
+		failed.output = said.last(20)
+	}
 	if _, ok := err.(*exec.Error); ok {
 		return "", failure.Hint(failed, "install "+argv[0]+" and put it on the PATH")
 	}

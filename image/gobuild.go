@@ -42,7 +42,7 @@ func buildGo(ctx context.Context, p GoProgram, out string, update func(string, .
 // those that matter come from the recipe.
 func scratchModule(ctx context.Context, p GoProgram, dir string, update func(string, ...any)) error {
 	update("resolving %s@%s", p.Module, p.Version)
-	c := command{dir: dir, env: []string{"GOFLAGS=", "GOWORK=off"}}
+	c := command{dir: dir, env: outsideModules()}
 	steps := [][]string{{"go", "mod", "init", "gatemark.local/build"}}
 	for _, r := range p.Replaces {
 		from, to, _ := strings.Cut(r, " => ")
@@ -60,6 +60,9 @@ func scratchModule(ctx context.Context, p GoProgram, dir string, update func(str
 func compile(ctx context.Context, p GoProgram, dir, out string, update func(string, ...any)) error {
 	tags := "-tags=" + strings.Join(p.Tags, ",")
 	env := []string{"CGO_ENABLED=0", "GOWORK=off", "GOOS=linux", "GOARCH=" + runtime.GOARCH}
+	if p.Checkout == "" {
+		env = append(env, outsideModules()...)
+	}
 	list, err := command{dir: dir, env: env}.run(ctx, "go", "list", "-deps", tags, p.Package)
 	if err != nil {
 		return err
@@ -83,6 +86,12 @@ func (p GoProgram) origin() string {
 	return fmt.Sprintf("go module %s@%s", p.Module, p.Version)
 }
 
+// outsideModules is the environment for work on modules that are not the
+// user's: a workspace or -mod=vendor of theirs would get in the way.
+func outsideModules() []string {
+	return []string{"GOWORK=off", strings.TrimSpace("GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod")}
+}
+
 // A Module is a Go module on disk.
 type Module struct {
 	Path    string
@@ -97,7 +106,7 @@ type Module struct {
 func DownloadModule(ctx context.Context, path, version string) (Module, error) {
 	var m Module
 	// Outside any module, so that no go.mod in sight has a say.
-	c := command{dir: os.TempDir(), env: []string{"GOWORK=off", "GOFLAGS="}}
+	c := command{dir: os.TempDir(), env: outsideModules()}
 	out, err := c.run(ctx, "go", "mod", "download", "-json", path+"@"+version)
 	if err != nil {
 		return m, fmt.Errorf("downloading go module %s@%s: %w", path, version, err)
