@@ -5,17 +5,23 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
-// interval is how often a condition is asked for that cannot be watched.
-const interval = 25 * time.Millisecond
+// interval is how often a condition is asked for that cannot be watched. Each
+// question takes CPU time from those who work towards the answer.
+const interval = 50 * time.Millisecond
 
 // attempt bounds one question. It is short, because what is sent to a Service
 // before kube-proxy knows the Service gets no answer at all.
@@ -89,30 +95,62 @@ func askDNS(ctx context.Context) error {
 	return nil
 }
 
+// waitForServiceAccount waits for what every pod needs in its namespace.
 func (c *cluster) waitForServiceAccount(ctx context.Context) error {
-	return waitFor(ctx, "the default service account", func(ctx context.Context) error {
-		_, err := c.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
-		return err
-	})
+	const name = "default"
+	return until(ctx, "the default service account", name, c.client.CoreV1().ServiceAccounts("default").Watch, func(*corev1.ServiceAccount) error { return nil })
 }
 
 // waitForNode waits until pods can be put on the node: it is Ready, and the
 // taint that it began with is gone.
 func (c *cluster) waitForNode(ctx context.Context) error {
-	return waitFor(ctx, "node "+c.settings.Name+" to be ready", func(ctx context.Context) error {
-		node, err := c.client.CoreV1().Nodes().Get(ctx, c.settings.Name, metav1.GetOptions{})
+	name := c.settings.Name
+	return until(ctx, "node "+name+" to be ready", name, c.client.CoreV1().Nodes().Watch, usable)
+}
+
+func usable(node *corev1.Node) error {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type != corev1.NodeReady {
+			continue
+		}
+		if condition.Status != corev1.ConditionTrue {
+			return fmt.Errorf("it is not: %s", condition.Message)
+		}
+		if len(node.Spec.Taints) > 0 {
+			return fmt.Errorf("it has the taints %v", node.Spec.Taints)
+		}
+		return nil
+	}
+	return errors.New("it has not said so")
+}
+
+// until watches one object until it is as it should be.
+func until[T runtime.Object](ctx context.Context, what, name string, watchFor func(context.Context, metav1.ListOptions) (watch.Interface, error), check func(T) error) error {
+	last := errors.New("it does not exist")
+	return waitFor(ctx, what, func(context.Context) error {
+		// The watch may last as long as the wait does.
+		w, err := watchFor(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()})
 		if err != nil {
 			return err
 		}
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
-				return fmt.Errorf("it is not: %s", condition.Message)
+		defer w.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return last
+			case event, open := <-w.ResultChan():
+				if !open {
+					return last
+				}
+				object, ok := event.Object.(T)
+				if !ok {
+					return apierrors.FromObject(event.Object)
+				}
+				if last = check(object); last == nil {
+					return nil
+				}
 			}
 		}
-		if len(node.Status.Conditions) == 0 || len(node.Spec.Taints) > 0 {
-			return fmt.Errorf("it has %d conditions and the taints %v", len(node.Status.Conditions), node.Spec.Taints)
-		}
-		return nil
 	})
 }
 
