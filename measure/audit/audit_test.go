@@ -222,3 +222,15 @@ func TestWindowAndUnknownPast(t *testing.T) {
 		t.Errorf("problems %+v", r.Problems)
 	}
 }
+
+func TestOneNamespace(t *testing.T) {
+	s := newScript(t)
+	s.create("r")
+	s.route(eg, "r", parent{Controller: egName, Gateway: "eg"}, parent{Controller: egName, Gateway: "eg"})
+	for namespace, want := range map[string]int{"": 1, "demo": 1, "other": 0} {
+		r := s.report(Options{Namespace: namespace})
+		if got := r.By(func(Writer) bool { return true }, ""); got.Writes != want || len(r.Problems) != want || r.OtherWrites != want {
+			t.Errorf("namespace %q: %+v, %d problems, %d other writes", namespace, got, len(r.Problems), r.OtherWrites)
+		}
+	}
+}

@@ -15,6 +15,8 @@ type Options struct {
 	// Since and Until bound the window: writes received outside of it are
 	// learnt from, and not counted.
 	Since, Until time.Time
+	// Namespace, if not empty, is the only one whose writes are counted.
+	Namespace string
 	// Settle is how long the log must have stood still, after Until, to be
 	// held complete: 300 ms by default.
 	Settle time.Duration

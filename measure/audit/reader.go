@@ -32,7 +32,8 @@ func (r *reader) line(line []byte) {
 	if e.Stage != "ResponseComplete" || !e.isGatewayAPI() {
 		return
 	}
-	judged := r.inWindow(e.RequestReceivedTimestamp)
+	judged := r.inWindow(e.RequestReceivedTimestamp) &&
+		(r.options.Namespace == "" || r.options.Namespace == e.ObjectRef.Namespace)
 	if e.ObjectRef.Subresource != "status" {
 		r.other(e, judged)
 		return
