@@ -124,18 +124,23 @@ func (c *Client) greet(ctx context.Context, patience time.Duration) error {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var cause error
 	for {
 		v, err := c.Discovery.ServerVersionWithContext(ctx)
 		if err == nil {
 			c.Version = *v
 			return nil
 		}
+		// That the last try ran out of time says less than why others failed.
+		if cause == nil || ctx.Err() == nil {
+			cause = err
+		}
 		if !mayPass(err) {
-			return c.unreachable(err, time.Since(started))
+			return c.unreachable(cause, time.Since(started))
 		}
 		select {
 		case <-ctx.Done():
-			return c.unreachable(err, time.Since(started))
+			return c.unreachable(cause, time.Since(started))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

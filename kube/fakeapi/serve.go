@@ -226,20 +226,25 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprint(err, err2))
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusOK)
-	flush := w.(http.Flusher).Flush
-	flush()
 	s.mu.Lock()
 	cut := s.cut
 	expired := from < s.floor
 	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	flush := w.(http.Flusher).Flush
+	flush()
 	if expired { // as a real server does: the stream opens, then fails
 		send(w, watch.Error, status(http.StatusGone, metav1.StatusReasonExpired, "too old resource version"))
 		return
 	}
 	next := 0
 	for {
+		select { // a watch that was cut sends nothing more
+		case <-cut:
+			return
+		default:
+		}
 		s.mu.Lock()
 		news, grown := s.log[next:], s.grown
 		next = len(s.log)

@@ -40,9 +40,11 @@ type Watcher struct {
 	pending sync.WaitGroup
 	watches []*history.Watcher
 
-	mu       sync.Mutex
-	tracker  *tracker
-	roles    map[types.UID]Role
+	mu      sync.Mutex
+	tracker *tracker
+	// owner is the selection that a pod was first seen in. Another one's watch
+	// may lag behind and must not tell the same again, even when it is gone.
+	owner    map[types.UID]int
 	expected map[Role][]*string
 }
 
@@ -50,15 +52,15 @@ type Watcher struct {
 func Start(ctx context.Context, c *kube.Client, o Options) (*Watcher, error) {
 	w := &Watcher{
 		client: c, lines: o.LogLines, ctx: ctx,
-		tracker: newTracker(o.Since), roles: map[types.UID]Role{}, expected: map[Role][]*string{},
+		tracker: newTracker(o.Since), owner: map[types.UID]int{}, expected: map[Role][]*string{},
 	}
 	if w.lines == 0 {
 		w.lines = 50
 	}
-	for _, s := range o.Selections {
+	for n, s := range o.Selections {
 		h, err := history.Start(ctx, c, corev1.SchemeGroupVersion.WithKind("Pod"),
 			history.Options{Namespace: s.Namespace, LabelSelector: s.Selector},
-			func(e history.Event[corev1.Pod]) { w.record(s.Role, e) })
+			func(e history.Event[corev1.Pod]) { w.record(n, s.Role, e) })
 		if err != nil {
 			for _, h := range w.watches {
 				h.Stop()
@@ -120,14 +122,14 @@ func (w *Watcher) Stop(patience time.Duration) Report {
 	return r
 }
 
-func (w *Watcher) record(role Role, e history.Event[corev1.Pod]) {
+func (w *Watcher) record(selection int, role Role, e history.Event[corev1.Pod]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	pod := e.Object
-	if first, ok := w.roles[pod.UID]; ok && first != role {
+	if first, ok := w.owner[pod.UID]; ok && first != selection {
 		return
 	}
-	w.roles[pod.UID] = role
+	w.owner[pod.UID] = selection
 	fresh := w.tracker.observe(role, pod, e.At, e.Listed)
 	for _, at := range fresh {
 		i := &w.tracker.incidents[at]
@@ -139,7 +141,6 @@ func (w *Watcher) record(role Role, e history.Event[corev1.Pod]) {
 	}
 	if e.Type == watch.Deleted {
 		w.tracker.forget(pod, e.At)
-		delete(w.roles, pod.UID)
 	}
 }
 
