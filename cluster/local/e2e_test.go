@@ -124,6 +124,13 @@ func checkStatus(t *testing.T, b bench, name string) {
 	if len(list) != 1 || list[0].Name != name || list[0].State != local.Ready || list[0].NodeReady == nil || !*list[0].NodeReady {
 		t.Fatalf("status is %+v", list)
 	}
+	c, err := local.Find(b.stateDir, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(c.AuditLog()); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("the audit log is not readable for all: %v, %v", info, err)
+	}
 	for _, c := range list[0].Components {
 		args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", c.PID))
 		if err != nil || c.Name != "supervisor" && !strings.HasPrefix(string(args), c.Name+"\x00") {

@@ -83,6 +83,11 @@ func writeConfig(s handshake.Settings, v values) error {
 			return fmt.Errorf("writing configuration: %w", err)
 		}
 	}
+	// Made here, because the API server would let only root read it, and the
+	// status audit runs in a pod without root.
+	if err := os.WriteFile(v.Dir.Audit(), nil, 0o644); err != nil {
+		return fmt.Errorf("making the audit log: %w", err)
+	}
 	if !s.Full {
 		return nil
 	}
