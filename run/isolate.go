@@ -8,7 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/kube"
@@ -32,7 +34,7 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.Namespace}}
 	kube.Own(ns, t.RunID, a.ID())
 	// A lost runner may have left the namespace of this very attempt.
-	if err := e.remove(ctx, ns); err != nil {
+	if err := e.remove(ctx, t); err != nil {
 		return scenario.Invalid{Reason: fmt.Errorf("remove leftovers: %w", err)}
 	}
 	if err := e.Kube.Create(ctx, ns); err != nil {
@@ -41,7 +43,7 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 	err := e.observed(ctx, t, a)
 	t.Progress("removing its objects")
 	// What stays behind would be in the next trial's way: say so.
-	if gone := e.remove(ctx, ns); gone != nil {
+	if gone := e.remove(ctx, t); gone != nil {
 		err = errors.Join(err, scenario.Invalid{Reason: fmt.Errorf("clean up: %w", gone)})
 	}
 	return err
@@ -69,12 +71,61 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	return err
 }
 
-func (e *Executor) remove(ctx context.Context, ns *corev1.Namespace) error {
-	ctx, cancel := context.WithTimeout(ctx, cleanupLimit)
-	defer cancel()
-	err := e.Kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns.Name}})
-	if client.IgnoreNotFound(err) != nil {
+// remove deletes a trial's namespace, and returns when it and the data plane
+// of its Gateway are gone: a proxy that drains for minutes would otherwise use
+// the next trial's CPUs.
+func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
+	data, err := t.DataPlane()
+	if err != nil {
 		return err
 	}
-	return kube.WaitGone[corev1.Namespace](ctx, e.Kube, client.ObjectKeyFromObject(ns))
+	ctx, cancel := context.WithTimeout(ctx, cleanupLimit)
+	defer cancel()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.Namespace}}
+	if err := e.Kube.Delete(ctx, ns); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	for {
+		left, err := e.hasten(ctx, t.Namespace, data)
+		if err != nil {
+			return err
+		}
+		err = e.Kube.Get(ctx, client.ObjectKeyFromObject(ns), ns)
+		if apierrors.IsNotFound(err) && left == 0 {
+			return nil
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("namespace %s is %s and %d pods of its data plane are left after %s", ns.Name, ns.Status.Phase, left, cleanupLimit)
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// hasten shortens the end of pods that are ending anyway, and counts those of
+// the data plane that are left.
+func (e *Executor) hasten(ctx context.Context, namespace string, data scenario.Selector) (left int, err error) {
+	labelled, err := labels.Parse(data.Labels)
+	if err != nil {
+		return 0, err
+	}
+	var own, proxies corev1.PodList
+	if err := e.Kube.List(ctx, &own, client.InNamespace(namespace)); err != nil {
+		return 0, err
+	}
+	if err := e.Kube.List(ctx, &proxies, client.InNamespace(data.Namespace), client.MatchingLabelsSelector{Selector: labelled}); err != nil {
+		return 0, err
+	}
+	for _, pod := range append(own.Items, proxies.Items...) {
+		if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds <= 1 {
+			continue
+		}
+		if err := e.Kube.Delete(ctx, &pod, client.GracePeriodSeconds(1)); client.IgnoreNotFound(err) != nil {
+			return 0, err
+		}
+	}
+	return len(proxies.Items), nil
 }

@@ -73,7 +73,7 @@ func (e *Executor) takeEvidence(ctx context.Context, t *scenario.Trial) {
 	defer cancel()
 	control := t.Target.ControlPlane
 	bundle := evidence.Take(ctx, e.Kube, evidence.Request{
-		Name: "evidence", At: time.Now(), Before: time.Since(t.Result.Started),
+		Name: "broken", At: time.Now(), Before: time.Since(t.Result.Started),
 		Pods:   []evidence.Pods{{Namespace: control.Namespace, Selector: control.Labels}, {Namespace: data.Namespace, Selector: data.Labels}},
 		Events: []string{t.Namespace, control.Namespace},
 		Objects: []evidence.Object{

@@ -78,6 +78,11 @@ func (w *statusWrites) report(ctx context.Context, routes int) error {
 	}
 	t.Result.Tables = append(t.Result.Tables, writersTable(r))
 	t.Result.Findings = append(t.Result.Findings, r.Findings(t.Result.Scenario)...)
+	// The creation of every route by ourselves is in the log too: none of it
+	// there means that the log is not the one of this cluster.
+	if !r.Inferred {
+		t.Gate("audit-missing", "writes of our own that the audit log does not show", "1", float64(max(0, routes-r.OtherWrites)), 0)
+	}
 	t.Gate("audit-readable", "lines of the audit log that could not be understood", "1", float64(r.Malformed), 0)
 	return nil
 }
@@ -89,7 +94,7 @@ func (w *statusWrites) read(ctx context.Context) (audit.Report, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, auditLimit)
 	defer cancel()
-	return audit.Read(ctx, w.position, audit.Options{Since: w.began, Until: time.Now()})
+	return audit.Read(ctx, w.position, audit.Options{Since: w.began, Until: time.Now(), Namespace: w.trial.Namespace})
 }
 
 func writersTable(r audit.Report) result.Table {

@@ -44,6 +44,9 @@ type Session struct {
 	// Image is the runner's.
 	Image string
 	Dir   result.Directory
+	// Spare are labels whose bearers Remove leaves: implementations, which
+	// are uninstalled in their own way.
+	Spare []string
 	// Progress shows what the runner is at.
 	Progress *progress.Printer
 	// Poll is how often the runner is asked; 0 means every second. Asking
@@ -302,7 +305,7 @@ func (s *Session) Remove(ctx context.Context) error {
 	return s.Progress.Do(ctx, "remove what the run made", func(ctx context.Context, update func(string, ...any)) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
-		_, err := kube.DeleteAll(ctx, s.Kube, kube.DeleteOptions{Owned: kube.OwnedBy(s.Config.RunID, ""), Progress: update})
+		_, err := kube.DeleteAll(ctx, s.Kube, kube.DeleteOptions{Owned: kube.OwnedBy(s.Config.RunID, ""), Except: s.Spare, Progress: update})
 		return failure.Hint(err, "gatemark clean --run "+s.Config.RunID)
 	})
 }

@@ -12,10 +12,12 @@ import (
 	"syscall"
 
 	"github.com/gatemark/gatemark/internal/cli"
+	"github.com/gatemark/gatemark/internal/cli/clean"
 	"github.com/gatemark/gatemark/internal/cli/down"
 	"github.com/gatemark/gatemark/internal/cli/echo"
 	"github.com/gatemark/gatemark/internal/cli/kubeconfig"
 	"github.com/gatemark/gatemark/internal/cli/kubectl"
+	"github.com/gatemark/gatemark/internal/cli/report"
 	"github.com/gatemark/gatemark/internal/cli/run"
 	"github.com/gatemark/gatemark/internal/cli/runner"
 	"github.com/gatemark/gatemark/internal/cli/status"
@@ -113,6 +115,8 @@ func printError(streams cli.Streams, err error) {
 func commands(streams cli.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		run.New(streams),
+		report.New(streams),
+		clean.New(streams),
 		up.New(streams),
 		down.New(streams),
 		status.New(streams),

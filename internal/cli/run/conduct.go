@@ -153,7 +153,8 @@ func (c *conductor) prepare(ctx context.Context) error {
 }
 
 func (c *conductor) newSession(config engine.Config) *session.Session {
-	return &session.Session{Kube: c.kube, Config: config, Image: c.run.Environment.Runner.Ref, Dir: c.dir, Progress: c.progress}
+	return &session.Session{Kube: c.kube, Config: config, Image: c.run.Environment.Runner.Ref, Dir: c.dir, Progress: c.progress,
+		Spare: []string{install.PartLabel}}
 }
 
 func (c *conductor) openCluster(ctx context.Context) (err error) {
@@ -246,7 +247,7 @@ func (c *conductor) report(failed error) error {
 		err = c.streams.PrintJSON(result.Document{SchemaVersion: result.SchemaVersion, Run: c.run, Trials: trials})
 	} else {
 		width, color := cli.Terminal(c.streams.Out)
-		err = report.Terminal(c.streams.Out, c.run, trials, report.Options{Width: width, Color: color})
+		err = report.Terminal(c.streams.Out, c.run, trials, report.Options{Width: width, Color: color, Directory: c.dir})
 	}
 	if err != nil || failed != nil || c.session == nil {
 		return err
