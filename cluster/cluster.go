@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gatemark/gatemark/cluster/local"
+	"github.com/gatemark/gatemark/image"
 	"github.com/gatemark/gatemark/internal/failure"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,9 +28,10 @@ type Cluster struct {
 	// Name is the local cluster's name, or the context's.
 	Name   string
 	Config *rest.Config
-	// LoadImage puts an image archive into every node's container runtime.
+	// LoadImage puts an image into every node's container runtime, if it is
+	// not there already.
 	// It is nil where nodes can only pull.
-	LoadImage func(ctx context.Context, path string) error
+	LoadImage func(context.Context, image.Image) error
 	// AuditLog is the path of the API server's audit log on the nodes, or "".
 	AuditLog string
 }
@@ -39,7 +42,21 @@ func FromLocal(c *local.Cluster) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Kind: Local, Name: c.Name(), Config: config, LoadImage: c.LoadImage, AuditLog: c.AuditLog()}, nil
+	return &Cluster{Kind: Local, Name: c.Name(), Config: config, AuditLog: c.AuditLog(),
+		LoadImage: func(ctx context.Context, img image.Image) error { return loadImage(ctx, c, img) }}, nil
+}
+
+// loadImage skips an image that is there: its name holds a key of what it was
+// made from, and its digest tells the rest.
+func loadImage(ctx context.Context, c *local.Cluster, img image.Image) error {
+	have, err := c.Images(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(have, local.Image{Name: img.Ref, Digest: img.Digest}) {
+		return nil
+	}
+	return c.LoadImage(ctx, img.Tar)
 }
 
 // FromKubeconfig opens a context of a kubeconfig file. Empty arguments mean

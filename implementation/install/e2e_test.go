@@ -59,7 +59,7 @@ func TestEnvoyGatewayServesAndLeavesNothing(t *testing.T) {
 	must(t, err)
 	installer := &install.Installer{
 		Config: c.Config, Images: &image.Builder{Progress: progress.New(os.Stderr)}, Run: "r1",
-		LoadImage: cluster.LoadImage, Progress: progress.New(os.Stderr),
+		LoadImage: func(ctx context.Context, img image.Image) error { return cluster.LoadImage(ctx, img.Tar) }, Progress: progress.New(os.Stderr),
 	}
 	before := inventory(t, c)
 	for _, variant := range []string{"", "gateway-namespace"} {
@@ -81,7 +81,7 @@ func TestEnvoyGatewayServesAndLeavesNothing(t *testing.T) {
 	}
 	t.Run("an image that is missing", func(t *testing.T) {
 		broken := *installer
-		broken.LoadImage = func(context.Context, string) error { return nil }
+		broken.LoadImage = func(context.Context, image.Image) error { return nil }
 		broken.Images = &image.Builder{Dir: t.TempDir(), Choice: image.PreferSource}
 		broken.Deadline = 20 * time.Second
 		started := time.Now()

@@ -53,7 +53,7 @@ func (in *installation) loadImages(ctx context.Context, update func(string, ...a
 			continue
 		}
 		update("%s (%s)", img.Ref, img.Origin)
-		if err := in.LoadImage(ctx, img.Tar); err != nil {
+		if err := in.LoadImage(ctx, img.Image); err != nil {
 			return fmt.Errorf("loading image %s: %w", img.Ref, err)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 type Installer struct {
 	Config *rest.Config
 	Images *image.Builder
-	// LoadImage gets an image's tar into the cluster. Where it is nil the
+	// LoadImage gets an image into the cluster. Where it is nil the
 	// cluster pulls official images by itself.
-	LoadImage func(ctx context.Context, tar string) error
+	LoadImage func(context.Context, image.Image) error
 	Progress  *progress.Printer
 	// Run is the run's ID, for labels.
 	Run string

@@ -33,7 +33,7 @@ func (c *conductor) ownImage(ctx context.Context) (result.Image, error) {
 		return result.Image{}, err
 	}
 	err = c.progress.Do(ctx, "load gatemark's image", func(ctx context.Context, _ func(string, ...any)) error {
-		return c.cluster.LoadImage(ctx, built.Tar)
+		return c.cluster.LoadImage(ctx, built)
 	})
 	return result.Image{Role: "gatemark", Ref: built.Ref, Digest: built.Digest, Origin: string(built.Origin), From: built.From}, err
 }
