@@ -54,21 +54,32 @@ func (cs *components) start(c component) error {
 }
 
 func (cs *components) launch(c component, restarts int) (<-chan syscall.WaitStatus, error) {
-	path := cs.cgroupRoot + "/" + c.name
-	if err := cgroup.Make(cs.hierarchies, path); err != nil {
+	if err := cs.makeCgroup(c.name); err != nil {
 		return nil, err
 	}
 	pid, exit, err := cs.reaper.start(c.command)
 	if err != nil {
 		return nil, err
 	}
-	if err := cgroup.Join(cs.hierarchies, path, pid); err != nil {
+	if err := cgroup.Join(cs.hierarchies, cs.cgroupRoot+"/"+c.name, pid); err != nil {
 		return nil, err
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.running[c.name] = &running{pid: pid, started: time.Now(), restarts: restarts}
 	return exit, cs.writeStatus()
+}
+
+// makeCgroup makes a component's cgroup with its share of the CPUs.
+func (cs *components) makeCgroup(name string) error {
+	path := cs.cgroupRoot + "/" + name
+	if err := cgroup.Make(cs.hierarchies, path); err != nil {
+		return err
+	}
+	if shares, ok := cpuShares(name); ok {
+		return cgroup.Weigh(cs.hierarchies, path, shares)
+	}
+	return nil
 }
 
 func (cs *components) watch(c component, exit <-chan syscall.WaitStatus) {

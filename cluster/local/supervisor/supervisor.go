@@ -134,8 +134,8 @@ func newComponents(s handshake.Settings, cancel context.CancelCauseFunc) (*compo
 	if cs.hierarchies, err = cgroup.Hierarchies(); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"supervisor", "pods"} {
-		if err := cgroup.Make(cs.hierarchies, cs.cgroupRoot+"/"+name); err != nil {
+	for _, name := range []string{"supervisor", podsCgroup} {
+		if err := cs.makeCgroup(name); err != nil {
 			return nil, err
 		}
 	}
