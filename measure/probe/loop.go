@@ -21,9 +21,11 @@ const never = time.Duration(math.MaxInt64)
 type loop struct {
 	options Options
 	poller  *poller
-	epoch   time.Time
-	lanes   []*lane
-	conns   []*conn // a connection's place is its name in the poller
+	// realtime is whether the thread runs before all ordinary ones.
+	realtime bool
+	epoch    time.Time
+	lanes    []*lane
+	conns    []*conn // a connection's place is its name in the poller
 
 	inquiry *Inquiry
 	began   time.Duration
@@ -92,7 +94,10 @@ func (l *loop) run() {
 	runtime.LockOSThread()
 	defer close(l.finished)
 	sharpen()
-	if l.options.Realtime && becomeRealtime() {
+	if l.options.Realtime {
+		// Where the kernel refuses, a processor of its own still saves the
+		// thread the wait for one.
+		l.realtime = becomeRealtime()
 		addProcessor()
 		defer removeProcessor()
 		l.poller.selfish = true
@@ -272,7 +277,7 @@ func (l *loop) outcome(i *Inquiry) *Outcome {
 	now := l.now()
 	o := &Outcome{
 		Question: i.question, Options: l.options,
-		T0: l.epoch.Add(l.t0), Ended: l.epoch.Add(now), CPU: threadCPU() - l.cpu, Realtime: l.poller.selfish,
+		T0: l.epoch.Add(l.t0), Ended: l.epoch.Add(now), CPU: threadCPU() - l.cpu, Realtime: l.realtime,
 	}
 	for _, lane := range l.lanes {
 		o.Lanes = append(o.Lanes, lane.outcome(now))
