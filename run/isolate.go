@@ -71,9 +71,9 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	return err
 }
 
-// remove deletes a trial's namespace, and returns when it and the data plane
-// of its Gateway are gone: a proxy that drains for minutes would otherwise use
-// the next trial's CPUs.
+// remove deletes a trial's namespace, and returns when it is gone and every
+// pod of its Gateway's data plane is ending. A proxy may drain on for a while:
+// nothing is sent to it, and the next trial needs longer to be set up.
 func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
 	data, err := t.DataPlane()
 	if err != nil {
@@ -106,7 +106,7 @@ func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
 }
 
 // hasten shortens the end of pods that are ending anyway, and counts those of
-// the data plane that are left.
+// the data plane that are not.
 func (e *Executor) hasten(ctx context.Context, namespace string, data scenario.Selector) (left int, err error) {
 	labelled, err := labels.Parse(data.Labels)
 	if err != nil {
@@ -119,6 +119,11 @@ func (e *Executor) hasten(ctx context.Context, namespace string, data scenario.S
 	if err := e.Kube.List(ctx, &proxies, client.InNamespace(data.Namespace), client.MatchingLabelsSelector{Selector: labelled}); err != nil {
 		return 0, err
 	}
+	for _, pod := range proxies.Items {
+		if pod.DeletionTimestamp == nil {
+			left++
+		}
+	}
 	for _, pod := range append(own.Items, proxies.Items...) {
 		if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds <= 1 {
 			continue
@@ -127,5 +132,5 @@ func (e *Executor) hasten(ctx context.Context, namespace string, data scenario.S
 			return 0, err
 		}
 	}
-	return len(proxies.Items), nil
+	return left, nil
 }

@@ -27,7 +27,8 @@ var routePropagation = &Scenario{
 	},
 	Parameters: []Parameter{
 		{Name: "routes", Default: 100, Min: 1, Max: 40000, Help: "routes to create, one after another"},
-		{Name: "step", Default: time.Millisecond, Min: float64(100 * time.Microsecond), Max: float64(time.Second), Help: "time between two probes of a replica on one kind of connection"},
+		{Name: "step", Default: time.Millisecond, Min: float64(100 * time.Microsecond), Max: float64(time.Second), Help: "time between two probes of a replica on its kept connection"},
+		{Name: "freshStep", Default: 4 * time.Millisecond, Min: float64(100 * time.Microsecond), Max: float64(time.Second), Help: "the same on new connections, which cost both sides far more than a request"},
 		{Name: "connections", Default: "both", OneOf: []string{"both", "kept", "new"}, Help: "kinds of connections to probe on"},
 		{Name: "limit", Default: time.Minute, Min: float64(time.Second), Max: float64(time.Hour), Help: "how long a route is waited for"},
 		{Name: "settle", Default: 250 * time.Millisecond, Min: float64(10 * time.Millisecond), Max: float64(time.Minute), Help: "how long answers must stay right"},
@@ -102,8 +103,11 @@ func (p *propagation) options() probe.Options {
 	return probe.Options{
 		Connections: map[string]probe.Connections{"both": probe.Both, "kept": probe.Kept, "new": probe.Fresh}[p.Values.String("connections")],
 		Step:        p.Values.Duration("step"),
+		FreshStep:   p.Values.Duration("freshStep"),
 		Limit:       p.Values.Duration("limit"),
 		Settle:      p.Values.Duration("settle"),
+		// Where it is not granted, the gates tell whether it was needed.
+		Realtime: true,
 	}
 }
 

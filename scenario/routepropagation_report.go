@@ -86,10 +86,24 @@ func (p *propagation) metrics() {
 	p.configMetrics()
 	for name, m := range p.Result.Metrics {
 		if m.Unit == "s" && m.N > 1 {
-			m.Resolution = p.Values.Duration("step").Seconds()
+			m.Resolution = p.resolution(name).Seconds()
 			p.Result.Metrics[name] = m
 		}
 	}
+}
+
+// resolution is the time between two probes that a metric rests on.
+func (p *propagation) resolution(metric string) time.Duration {
+	step, fresh := p.Values.Duration("step"), p.Values.Duration("freshStep")
+	switch {
+	case metric == "api" || metric == "status":
+		return 0 // no probes
+	case metric == "stable-kept" || p.options().Connections == probe.Kept:
+		return step
+	case metric == "stable-new" || p.options().Connections == probe.Fresh:
+		return fresh
+	}
+	return max(step, fresh)
 }
 
 // configMetrics holds first served against the proxy's own clock.
@@ -171,6 +185,13 @@ func (p *propagation) flaps() int {
 }
 
 func (p *propagation) probeGates() {
+	realtime := 0
+	for i := range p.routes {
+		if p.routes[i].outcome.Realtime {
+			realtime++
+		}
+	}
+	p.Note("The prober's thread ran before all ordinary ones at %d of %d routes.", realtime, len(p.routes))
 	counts := p.total()
 	after := p.afterwards()
 	counts.Add(&after)

@@ -44,6 +44,10 @@ type Session struct {
 	// Image is the runner's.
 	Image string
 	Dir   result.Directory
+	// Realtime lets the runner give its prober's thread priority. It takes
+	// root and CAP_SYS_NICE in the runner's pod, which not every cluster
+	// allows.
+	Realtime bool
 	// Spare are labels whose bearers Remove leaves: implementations, which
 	// are uninstalled in their own way.
 	Spare []string
@@ -129,7 +133,7 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	objects, err := kube.Render("runner.yaml", runnerManifest, map[string]any{
-		"Namespace": config.Namespace, "Token": s.token, "Config": string(text), "Image": s.Image,
+		"Namespace": config.Namespace, "Token": s.token, "Config": string(text), "Image": s.Image, "Realtime": s.Realtime,
 		"AuditLog": config.AuditLog, "AuditDir": path.Dir(config.AuditLog),
 	})
 	if err != nil {

@@ -55,7 +55,8 @@ func Run(ctx context.Context, streams cli.Streams, args []string) failure.Code {
 	}
 	code := failure.CodeOf(err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		code = failure.Interrupted
+		fmt.Fprintln(streams.Err, "gatemark: interrupted")
+		return failure.Interrupted
 	}
 	printError(streams, err)
 	return code
