@@ -1,6 +1,6 @@
 # Everything that one does with this repository. `make` lists it.
 
-COMMIT := $(shell git rev-parse HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
 LDFLAGS := -s -w -X github.com/gatemark/gatemark/internal/build.commit=$(COMMIT)
 GO ?= go
 # Arguments of `gatemark run`, as in: make run ARGS='--profile standard'

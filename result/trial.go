@@ -68,7 +68,8 @@ type Gate struct {
 
 // An Event is an instant of a trial worth a mark in its pictures.
 type Event struct {
-	// At is in seconds since the trial started.
+	// At is in seconds since the measurement began: the trial's start, or the
+	// end of its set-up where it has one.
 	At     float64 `json:"at"`
 	Name   string  `json:"name"`
 	Object string  `json:"object,omitempty"`

@@ -80,7 +80,7 @@ func (a *attachment) acceptance() {
 func (a *attachment) countSeries() {
 	versions := a.counts.all()
 	at := make(result.Numbers, len(versions))
-	columns := []result.Column{{Name: "at", Title: "since the trial began", Unit: "s", Values: at}}
+	columns := []result.Column{{Name: "at", Title: "since the measurement began", Unit: "s", Values: at}}
 	for i, l := range a.listeners {
 		values := make(result.Numbers, len(versions))
 		for j, v := range versions {
@@ -96,13 +96,13 @@ func (a *attachment) countSeries() {
 	a.Result.Series = append(a.Result.Series,
 		result.Series{Name: "counts", Title: "Every version of attachedRoutes", Columns: columns},
 		result.Series{Name: "existing", Title: "Routes that existed, as the API answered", Columns: []result.Column{
-			{Name: "at", Title: "since the trial began", Unit: "s", Values: existing.at},
+			{Name: "at", Title: "since the measurement began", Unit: "s", Values: existing.at},
 			{Name: "routes", Title: "routes", Unit: "1", Values: existing.count},
 		}})
 	figure := result.Figure{
 		Name: "counts", Title: "attachedRoutes over time",
 		Caption: "How many routes existed, and how many the Gateway's status counted on each listener. The distance to the right is the delay; a count above the first line is wrong.",
-		Kind:    "step", XTitle: "since the trial began", XUnit: "s", YTitle: "routes",
+		Kind:    "step", XTitle: "since the measurement began", XUnit: "s", YTitle: "routes",
 		Lines:  []result.Line{{Title: "existing", Series: "existing", X: "at", Y: "routes"}},
 		Events: []string{"creating", "deleting", "last answered"},
 	}

@@ -223,7 +223,7 @@ func (p *propagation) series() {
 	errors.Unit = "1"
 	p.Result.Series = append(p.Result.Series, result.Series{Name: "routes", Title: "One row for each route", Columns: []result.Column{
 		number,
-		column("written", "write sent, since the trial began", func(r *propagated) float64 { return p.At(r.at) }),
+		column("written", "write sent, since the measurement began", func(r *propagated) float64 { return p.At(r.at) }),
 		column("api", "API answered", func(r *propagated) float64 { return r.answered.Seconds() }),
 		column("status", "status current", (*propagated).statusSeconds),
 		column("first-served", "first served", func(r *propagated) float64 { return r.after(r.outcome.First(both)) }),

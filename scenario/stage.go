@@ -63,11 +63,11 @@ func (t *Trial) setStage(ctx context.Context, backends int, listeners ...listene
 	if err != nil {
 		return nil, gatewayError(err)
 	}
-	t.Event(time.Now(), "gateway programmed", key.Name)
 	replicas, err := t.replicas(ctx)
 	if err != nil {
 		return nil, err
 	}
+	t.Begin() // the clock of the trial's pictures begins where its work does
 	t.Note("The Gateway was programmed %.1f s after it was created; its data plane had %d %s.",
 		time.Since(created).Seconds(), len(replicas), plural(len(replicas), "replica"))
 	return &stage{gateway, replicas}, nil

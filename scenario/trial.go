@@ -60,10 +60,11 @@ type ConfigDump struct {
 	Port   int    `json:"port"`
 }
 
-// Begin sets the zero of the trial's clock.
+// Begin sets the zero of the trial's clock: when it starts, and again when its
+// stage is set and the measurement begins.
 func (t *Trial) Begin() { t.start = time.Now() }
 
-// At is an instant in seconds since the trial's clock began.
+// At is an instant in seconds since the measurement began.
 func (t *Trial) At(instant time.Time) float64 { return instant.Sub(t.start).Seconds() }
 
 // Event marks an instant.
