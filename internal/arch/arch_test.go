@@ -31,6 +31,7 @@ var rules = []rule{
 	{"internal/cli", []string{"..."}, "commands put everything together"},
 	{"internal/e2e", []string{"..."}, "tests of the whole"},
 	{"internal/kubetest", []string{"cluster/...", "kube"}, "tests against an API server"},
+	{"internal/docs", nil, "its tests look at everything, and nothing needs it"},
 	{"internal", nil, "what everybody may import knows nobody"},
 	{"plan", nil, "a plan can be read and checked without a cluster or a scenario: the catalogue is handed in"},
 	{"result", nil, "the schema must outlive all code that produces it"},
