@@ -23,6 +23,8 @@ type Executor struct {
 	Config *Config
 	Dir    result.Directory
 	Kube   *kube.Client
+	// Node is the node that the runner runs on.
+	Node string
 
 	// baselines are where the watch on each treatment's pods goes on.
 	baselines map[string]*incident.Baseline
@@ -137,7 +139,7 @@ func (e *Executor) perform(ctx context.Context, a Attempt) (*result.Trial, map[s
 		t = &scenario.Trial{
 			Kube: e.Kube, RunID: e.Config.RunID, Target: e.Config.Targets[a.Ref.Implementation],
 			Namespace: namespace(e.Config.RunID, a), Values: values,
-			EchoImage: e.Config.EchoImage, AuditLog: e.Config.AuditLog,
+			Node: e.Node, EchoImage: e.Config.EchoImage, AuditLog: e.Config.AuditLog,
 			Result: trial, Attachments: attachments,
 			Progress: func(format string, args ...any) {
 				e.update(func(s *transfer.Status) { s.Progress = fmt.Sprintf(format, args...) })

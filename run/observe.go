@@ -6,9 +6,11 @@ import (
 	"maps"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatemark/gatemark/measure/configdump"
 	"github.com/gatemark/gatemark/measure/evidence"
 	"github.com/gatemark/gatemark/measure/incident"
 	"github.com/gatemark/gatemark/result"
@@ -47,7 +49,11 @@ func (e *Executor) reportIncidents(w *incident.Watcher, t *scenario.Trial) {
 	e.baselines[t.Target.Treatment] = r.Baseline
 	findings, files := r.Findings(t.Result.Started)
 	t.Result.Findings = append(t.Result.Findings, findings...)
-	t.Result.Gates = append(t.Result.Gates, r.Gates()...)
+	// In the order of the selections.
+	for i, gate := range r.Gates() {
+		gate.Name += []string{"-control-plane", "-data-plane"}[i]
+		t.Result.Gates = append(t.Result.Gates, gate)
+	}
 	maps.Copy(t.Attachments, files)
 }
 
@@ -72,10 +78,15 @@ func (e *Executor) takeEvidence(ctx context.Context, t *scenario.Trial) {
 	ctx, cancel := context.WithTimeout(ctx, evidenceLimit)
 	defer cancel()
 	control := t.Target.ControlPlane
+	dumps, err := e.dumps(ctx, t, data)
+	if err != nil {
+		t.Note("The proxies' configuration is not among the evidence: %v.", err)
+	}
 	bundle := evidence.Take(ctx, e.Kube, evidence.Request{
 		Name: "broken", At: time.Now(), Before: time.Since(t.Result.Started),
 		Pods:   []evidence.Pods{{Namespace: control.Namespace, Selector: control.Labels}, {Namespace: data.Namespace, Selector: data.Labels}},
 		Events: []string{t.Namespace, control.Namespace},
+		Dumps:  dumps,
 		Objects: []evidence.Object{
 			{GVK: gatewayv1.SchemeGroupVersion.WithKind("Gateway"), Key: client.ObjectKey{Namespace: t.Namespace, Name: scenario.GatewayName}},
 		},
@@ -87,6 +98,34 @@ func (e *Executor) takeEvidence(ctx context.Context, t *scenario.Trial) {
 	for _, missing := range bundle.Missing {
 		t.Note("Evidence that could not be had: %s.", missing)
 	}
+}
+
+// dumps asks each proxy of the trial's Gateway for its configuration.
+func (e *Executor) dumps(ctx context.Context, t *scenario.Trial, data scenario.Selector) (map[string]func(context.Context) ([]byte, error), error) {
+	dump := t.Target.ConfigDump
+	if dump == nil {
+		return nil, nil
+	}
+	format, ok := configdump.Formats[dump.Format]
+	if !ok {
+		return nil, fmt.Errorf("its format %q is unknown", dump.Format)
+	}
+	pods, err := e.Kube.Clientset.CoreV1().Pods(data.Namespace).List(ctx, metav1.ListOptions{LabelSelector: data.Labels})
+	if err != nil {
+		return nil, err
+	}
+	dumps := map[string]func(context.Context) ([]byte, error){}
+	for _, pod := range pods.Items {
+		dumps["routes-"+pod.Name+".json"] = func(ctx context.Context) ([]byte, error) {
+			source, err := configdump.Open(ctx, e.Kube.Config, pod.Namespace, pod.Name, dump.Port)
+			if err != nil {
+				return nil, err
+			}
+			defer source.Close()
+			return source.Get(ctx, format.Path)
+		}
+	}
+	return dumps, nil
 }
 
 // failed makes a finding of a trial that the implementation did not let us

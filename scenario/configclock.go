@@ -43,6 +43,10 @@ func openConfigClock(ctx context.Context, t *Trial, s *stage) *configClock {
 		if !ok {
 			continue
 		}
+		if r.Node != t.Node {
+			t.Note("The configuration dump of %s is not held against the probes: its node %s has a clock of its own.", r.Pod, r.Node)
+			continue
+		}
 		source, err := configdump.Open(ctx, t.Kube.Config, namespace, pod, dump.Port)
 		if err != nil {
 			t.Note("The configuration dump of %s cannot be read: %v.", r.Pod, err)

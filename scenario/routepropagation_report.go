@@ -80,12 +80,14 @@ func (p *propagation) metrics() {
 	lead := p.collect(func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) - r.statusSeconds() })
 	p.Metric("status-lead", distribution("Served for good, after status was current (negative: before)", "s", stat.Summarize(finite(lead), stat.Options{})))
 	total := p.total()
-	p.Metric("errors", result.Count("Answers that were neither 404 nor right", total.ErrorCount()).Lower())
-	p.Metric("flaps", result.Count("Old answers after the first right one on the same replica", p.flaps()).Lower())
+	// Counts in so many probes: that none was seen bounds the rate.
+	among := func(m result.Metric) result.Metric { m.N = total.Sent; return m.Lower() }
+	p.Metric("errors", among(result.Count("Answers that were neither 404 nor right", total.ErrorCount())))
+	p.Metric("flaps", among(result.Count("Old answers after the first right one on the same replica", p.flaps())))
 	p.Metric("probes", result.Count("Probes sent after the writes", total.Sent+p.afterwards().Sent))
 	p.configMetrics()
 	for name, m := range p.Result.Metrics {
-		if m.Unit == "s" && m.N > 1 {
+		if m.Unit == "s" && m.P50 != nil {
 			m.Resolution = p.resolution(name).Seconds()
 			p.Result.Metrics[name] = m
 		}

@@ -44,9 +44,9 @@ type Parameter struct {
 
 // A Write is a kind of object that a trial writes, and how often.
 type Write struct {
-	Verb  string
-	Kind  string
-	Count int
+	Verb  string `json:"verb"`
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
 }
 
 // Values are the resolved parameters of a trial.

@@ -19,6 +19,9 @@ type Trial struct {
 	// with all that is in it.
 	Namespace string
 	Values    Values
+	// Node is the one that measures: wall clocks of other nodes may differ
+	// from ours.
+	Node string
 	// EchoImage is the image of the backends.
 	EchoImage string
 	// AuditLog is the path of the API server's audit log, or "".

@@ -25,7 +25,7 @@ func (in *installation) checkFree(ctx context.Context) error {
 	}
 	if found.Labels[kube.OwnerLabel] != kube.Owner {
 		err := fmt.Errorf("there is a release %s/%s already, which gatemark did not install", release.Namespace, release.Name)
-		return failure.Hint(err, "gatemark can measure what it finds in a cluster, or install into another cluster")
+		return failure.Hint(err, "remove it, or measure on another cluster")
 	}
 	in.Progress.Printf("removing release %s/%s, which an earlier run left", release.Namespace, release.Name)
 	return in.removeRelease(ctx, in.client, in.installed)
@@ -87,5 +87,5 @@ func (in *installation) refuseForeign(ctx context.Context, crd *unstructured.Uns
 		return nil
 	}
 	err = fmt.Errorf("definition %s is in the cluster already, and gatemark did not install it", crd.GetName())
-	return failure.Hint(err, "an installation of "+in.impl.Name+" may be left over: remove it, or let gatemark measure what it finds")
+	return failure.Hint(err, "an installation of "+in.impl.Name+" may be left over: remove it, or measure on another cluster")
 }

@@ -94,10 +94,15 @@ func (b *bench) kubectl(args ...string) string {
 }
 
 // small is a run that is over soon.
-func (b *bench) small(dir string, more ...string) []string {
-	args := []string{"run", "--name", b.name, "--output-dir", dir, "--repeats", "1",
+func (b *bench) small(dir string) []string {
+	return []string{"run", "--name", b.name, "--output-dir", dir, "--repeats", "1",
 		"--set", "route-propagation.routes=8", "--set", "attached-routes.routes=20", "--set", "attached-routes.hold=1s"}
-	return append(args, more...)
+}
+
+// brief is a run of one scenario, for tests of what happens around it.
+func (b *bench) brief(dir string) []string {
+	return []string{"run", "--name", b.name, "--output-dir", dir, "--scenario", "attached-routes", "--repeats", "1",
+		"--set", "attached-routes.routes=20", "--set", "attached-routes.hold=4s"}
 }
 
 // background starts gatemark and returns when its output holds text.

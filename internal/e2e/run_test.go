@@ -124,7 +124,7 @@ func nothingLeft(t *testing.T, b *bench) {
 
 func resumed(t *testing.T, b *bench) {
 	dir := t.TempDir()
-	cmd, out := b.background("trial 1 of", b.small(dir)...)
+	cmd, out := b.background("trial 1 of", b.brief(dir)...)
 	b.runnerBusy()
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func resumed(t *testing.T, b *bench) {
 
 func lostRunner(t *testing.T, b *bench) {
 	dir := t.TempDir()
-	cmd, out := b.background("trial 1 of", b.small(dir)...)
+	cmd, out := b.background("trial 1 of", b.brief(dir)...)
 	b.runnerBusy()
 	b.kubectl("delete", "pods", "-A", "-l", "app=runner", "--grace-period=0", "--force")
 	if code := exitCode(t, cmd.Wait()); code != 0 && code != 4 {
@@ -162,7 +162,7 @@ func lostRunner(t *testing.T, b *bench) {
 
 func interrupted(t *testing.T, b *bench) {
 	dir := t.TempDir()
-	cmd, out := b.background("trial 1 of", b.small(dir)...)
+	cmd, out := b.background("trial 1 of", b.brief(dir)...)
 	b.runnerBusy()
 	if code := interrupt(t, cmd, syscall.SIGINT); code != 130 {
 		t.Errorf("exit code %d, want 130\n%s", code, out)
@@ -174,7 +174,7 @@ func interrupted(t *testing.T, b *bench) {
 }
 
 func cleaned(t *testing.T, b *bench) {
-	cmd, out := b.background("trial 1 of", b.small(t.TempDir())...)
+	cmd, out := b.background("trial 1 of", b.brief(t.TempDir())...)
 	b.runnerBusy()
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

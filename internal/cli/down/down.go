@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatemark/gatemark/cluster/local"
 	"github.com/gatemark/gatemark/internal/cli"
+	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/spf13/cobra"
 )
 
@@ -26,11 +27,15 @@ func New(streams cli.Streams) *cobra.Command {
 		Long: `Remove a local cluster: its processes, mounts, network, cgroups and files. It
 works whatever state the cluster is in, and also after a crash.`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.all && cmd.Flags().Changed("name") {
+				return failure.WithCode(errors.New("--name and --all exclude each other"), failure.Usage)
+			}
+			return run(cmd.Context(), o)
+		},
 	}
 	cmd.Flags().StringVar(&o.name, "name", local.DefaultName, "name of the cluster")
 	cmd.Flags().BoolVar(&o.all, "all", false, "remove every local cluster")
-	cmd.MarkFlagsMutuallyExclusive("name", "all")
 	return cmd
 }
 

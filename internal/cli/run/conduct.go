@@ -89,7 +89,7 @@ func freshDirectory(path string) (result.Directory, error) {
 		err := fmt.Errorf("%s holds a run already", path)
 		return "", failure.WithCode(failure.Hint(err, "go on with it: gatemark run --resume "+path), failure.Usage)
 	}
-	return result.Directory(path), os.MkdirAll(path, 0o755)
+	return result.Directory(path), nil
 }
 
 // conduct does everything, and tidies up whatever happens.
@@ -140,6 +140,9 @@ func (c *conductor) prepare(ctx context.Context) error {
 	}
 	c.run.Environment.GatewayAPI = result.GatewayAPI{Version: api.Version, Channel: api.Channel}
 	c.run.Environment.Isolation = c.plan.Isolation
+	if len(c.plan.Implementations) == 1 {
+		c.run.Environment.Placement = append(c.run.Environment.Placement, "One implementation was installed: there was nothing to park.")
+	}
 	c.run.Environment.Runner = runner
 	if err := c.dir.WriteRun(c.run); err != nil {
 		return err

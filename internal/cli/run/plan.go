@@ -80,6 +80,12 @@ func source(o *options) (*plan.Plan, error) {
 // override lays the flags over the plan.
 func override(o *options, p *plan.Plan) []error {
 	var problems []error
+	if o.planFile != "" && o.profile != "" {
+		problems = append(problems, errors.New("--plan and --profile exclude each other"))
+	}
+	if o.repeats != 0 && o.budget != 0 {
+		problems = append(problems, errors.New("--repeats and --budget exclude each other"))
+	}
 	if len(o.implementations) > 0 {
 		p.Implementations = nil
 		for _, name := range o.implementations {

@@ -91,8 +91,6 @@ repeats; 130 interrupted.`,
 	flags.StringVar(&o.outputDir, "output-dir", "", "directory for the results (default runs/RUN-ID)")
 	flags.StringVar(&o.resume, "resume", "", "go on with the run in this directory")
 	cli.AddOutputFlag(cmd, &o.output)
-	cmd.MarkFlagsMutuallyExclusive("plan", "profile")
-	cmd.MarkFlagsMutuallyExclusive("repeats", "budget")
 	return cmd
 }
 
