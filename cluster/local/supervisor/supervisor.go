@@ -139,6 +139,13 @@ func newComponents(s handshake.Settings, cancel context.CancelCauseFunc) (*compo
 			return nil, err
 		}
 	}
+	// Everything in a cluster is one cgroup beside single processes of this
+	// machine, each of which would weigh as much as all of it.
+	for _, group := range []string{CgroupParent, cs.cgroupRoot} {
+		if err := cgroup.Weigh(cs.hierarchies, group, clusterShares()); err != nil {
+			return nil, err
+		}
+	}
 	// Out of the caller's cgroup, which may end with the caller's session.
 	return cs, cgroup.Join(cs.hierarchies, cs.cgroupRoot+"/supervisor", os.Getpid())
 }

@@ -22,3 +22,8 @@ func cpuShares(component string) (shares int, ok bool) {
 	}[component]
 	return shares, ok
 }
+
+// clusterShares is what a whole cluster gets of busy CPUs beside a process of
+// this machine that is in no cgroup: as much as ten of them on each CPU. What
+// is measured in a cluster should depend little on what else is done here.
+func clusterShares() int { return 10 * 1024 * runtime.NumCPU() }

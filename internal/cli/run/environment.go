@@ -40,7 +40,7 @@ func environment(ctx context.Context, c *cluster.Cluster, k *kube.Client) (resul
 	if len(nodes) == 1 {
 		env.Placement = append(env.Placement,
 			"One node: the gateway's control plane and data plane, the backends, the runner that probes, and Kubernetes itself share its CPUs, without limits of their own.",
-			"CPU requests, which weigh when the CPUs are busy: the runner 0.5, each backend 0.1; the gateway as its chart asks.")
+			"CPU requests, which weigh when the CPUs are busy: the runner 1, each backend 0.1; the gateway as its chart asks.")
 	} else {
 		env.Placement = append(env.Placement, "Pods were placed by the cluster's own scheduler.")
 	}
