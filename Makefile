@@ -3,6 +3,9 @@
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
 LDFLAGS := -s -w -X github.com/gatemark/gatemark/internal/build.commit=$(COMMIT)
 GO ?= go
+# gatemark is one static binary; and with one setting for all, nothing is
+# compiled twice.
+export CGO_ENABLED := 0
 # Arguments of `gatemark run`, as in: make run ARGS='--profile standard'
 ARGS ?=
 
@@ -19,7 +22,7 @@ test: test-packages build node lint ## run every test, those on real clusters to
 	GATEMARK_E2E=1 $(GO) test -p 1 -timeout 75m ./...
 
 build: ## build bin/gatemark
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark
 
 node: build ## build the local cluster's programs into bin/node
 	bin/gatemark up --build-only
@@ -39,7 +42,7 @@ lint: ## check formatting, vet both modules
 	cd cluster/node && $(GO) vet .
 
 race: ## run the hermetic tests with the race detector
-	$(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race ./...
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
