@@ -4,8 +4,9 @@ COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --q
 LDFLAGS := -s -w -X github.com/gatemark/gatemark/internal/build.commit=$(COMMIT)
 GO ?= go
 # gatemark is one static binary; and with one setting for all, nothing is
-# compiled twice.
+# compiled twice, in the tests neither.
 export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath
 # Arguments of `gatemark run`, as in: make run ARGS='--profile standard'
 ARGS ?=
 
@@ -22,7 +23,7 @@ test: test-packages build node lint ## run every test, those on real clusters to
 	GATEMARK_E2E=1 $(GO) test -p 1 -timeout 75m ./...
 
 build: ## build bin/gatemark
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark
 
 node: build ## build the local cluster's programs into bin/node
 	bin/gatemark up --build-only
