@@ -53,13 +53,16 @@ func Run(ctx context.Context, streams cli.Streams, args []string) failure.Code {
 	if err == nil {
 		return failure.OK
 	}
-	code := failure.CodeOf(err)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil {
+		// Whatever else went wrong then came of it.
 		fmt.Fprintln(streams.Err, "gatemark: interrupted")
+		if !errors.Is(err, context.Canceled) {
+			printError(streams, err)
+		}
 		return failure.Interrupted
 	}
 	printError(streams, err)
-	return code
+	return failure.CodeOf(err)
 }
 
 // New returns the root command with all its subcommands.
@@ -73,9 +76,11 @@ and how sure we are.
 
 Without a cluster of your own, gatemark run makes a real one on this machine,
 in a network namespace without a way out.`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+
+		SuggestionsMinimumDistance: 2,
+		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	cmd.SetOut(streams.Out)
 	cmd.SetErr(streams.Err)
