@@ -275,8 +275,12 @@ func TestKilledSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitForNoProcess(t, b.stateDir, name)
-	if out := b.run(t, "status"); !strings.Contains(out, "ended") {
-		t.Errorf("status says %q", out)
+	// The kernel ends the first process of a PID namespace after all others.
+	var out string
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out, "ended"); time.Sleep(50 * time.Millisecond) {
+		if out = b.run(t, "status"); time.Now().After(deadline) {
+			t.Fatalf("20 s later status says %q", out)
+		}
 	}
 	b.run(t, "up", "--name", name) // clears up first
 	b.run(t, "down", "--name", name)
