@@ -141,9 +141,11 @@ func (p *propagation) findFlaps() {
 				continue
 			}
 			routes[r.name] = true
-			if lane.Stable.Seen() {
-				longest = max(longest, lane.Stable.By.Sub(lane.First.By))
+			end := lane.Stable.By
+			if !lane.Stable.Seen() {
+				end = r.outcome.Ended
 			}
+			longest = max(longest, end.Sub(lane.First.By))
 			lines = append(lines, fmt.Sprintf("%s %s: %d old answers after the first right one", r.name, lane, lane.Flaps))
 		}
 	}
@@ -206,7 +208,7 @@ func (p *propagation) findFirstRoute() {
 	first := p.routes[0].after(p.routes[0].outcome.StableEverywhere(both))
 	rest := p.collect(func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) })
 	s := stat.Summarize(rest, stat.Options{})
-	if len(p.routes) < 2 || math.IsNaN(s.P50) || first < firstNoticed*s.P50 || first < s.P50+firstNoticedBy.Seconds() {
+	if len(p.routes) < 2 || math.IsInf(first, 0) || math.IsNaN(s.P50) || first < firstNoticed*s.P50 || first < s.P50+firstNoticedBy.Seconds() {
 		return
 	}
 	p.Find("first-route", result.Info,

@@ -162,10 +162,10 @@ func (p *propagation) flap(route int, long time.Duration) {
 
 func TestPropagationMetrics(t *testing.T) {
 	p := measured(t, 101, nil)
-	p.serve(0, 300*ms)                                        // the first route is kept apart
-	p.serve(1, 0)                                             // one is never served
-	p.routes[2].status = -1                                   // one is never accepted
-	p.routes[3].outcome.Lanes[1].Stable = probe.Interval{}    // served, never stable on new connections
+	p.serve(0, 300*ms)                                                 // the first route is kept apart
+	p.serve(1, 0)                                                      // one is never served
+	p.routes[2].status = -1                                            // one is never accepted
+	p.routes[3].outcome.Lanes[1].Stable = probe.Interval{}             // served, never stable on new connections
 	p.routes[4].outcome.Lanes[2].First.By = p.routes[4].at.Add(2 * ms) // first on the other replica
 	p.fail(5, 0, load.Refused, 0, 7)
 	p.routes[6].outcome.Lanes[3].Flaps = 5
@@ -205,8 +205,22 @@ func TestPropagationMetrics(t *testing.T) {
 	if got := *p.Result.Metrics["served-everywhere"].Min; math.Abs(got-0.020) > 1e-9 {
 		t.Errorf("served everywhere after %g s, want 0.020", got)
 	}
-	if m := p.Result.Metrics["stable"]; *m.Max > 0.1 {
-		t.Errorf("the first route is among the others: %g s", *m.Max)
+}
+
+func TestPropagationKeepsTheFirstRouteApart(t *testing.T) {
+	p := measured(t, 100, nil)
+	p.serve(0, 300*ms)
+	p.routes[0].answered, p.routes[0].status = 200*ms, 250*ms
+	p.report()
+	for _, name := range []string{"api", "status", "first-served", "served-everywhere", "stable", "stable-kept", "stable-new"} {
+		if m := p.Result.Metrics[name]; m.N != 99 || *m.Max > 0.1 {
+			t.Errorf("the first route is among the others in %s: %d samples, at most %g s", name, m.N, *m.Max)
+		}
+	}
+	alone := measured(t, 1, nil)
+	alone.report()
+	if m := alone.Result.Metrics["stable"]; m.N != 1 {
+		t.Errorf("of one route, %d samples", m.N)
 	}
 }
 
@@ -350,4 +364,3 @@ func TestExcerptSaysHowMuchIsLeftOut(t *testing.T) {
 		t.Errorf("excerpt %q", got)
 	}
 }
-

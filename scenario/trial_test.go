@@ -58,18 +58,13 @@ func checkShape(t *testing.T, s *Scenario, r *result.Trial) {
 			t.Errorf("metric %s has title %q and unit %q", name, m.Title, m.Unit)
 		}
 	}
-	series := map[string]result.Series{}
-	for _, one := range r.Series {
-		if err := one.Validate(); err != nil {
-			t.Error(err)
-		}
-		if _, twice := series[one.Name]; twice {
-			t.Errorf("two series are called %s", one.Name)
-		}
-		series[one.Name] = one
-	}
+	drawable(t, r)
 	for _, f := range r.Figures {
-		checkFigure(t, f, series, r.Events)
+		for _, name := range f.Events {
+			if !slices.ContainsFunc(r.Events, func(e result.Event) bool { return e.Name == name }) {
+				t.Errorf("figure %s draws event %q, which the trial does not have", f.Name, name)
+			}
+		}
 	}
 	for _, table := range r.Tables {
 		for _, row := range table.Rows {
@@ -85,7 +80,25 @@ func checkShape(t *testing.T, s *Scenario, r *result.Trial) {
 	}
 }
 
-func checkFigure(t *testing.T, f result.Figure, series map[string]result.Series, events []result.Event) {
+// drawable checks that every figure finds its data.
+func drawable(t *testing.T, r *result.Trial) {
+	t.Helper()
+	series := map[string]result.Series{}
+	for _, one := range r.Series {
+		if err := one.Validate(); err != nil {
+			t.Error(err)
+		}
+		if _, twice := series[one.Name]; twice {
+			t.Errorf("two series are called %s", one.Name)
+		}
+		series[one.Name] = one
+	}
+	for _, f := range r.Figures {
+		checkFigure(t, f, series)
+	}
+}
+
+func checkFigure(t *testing.T, f result.Figure, series map[string]result.Series) {
 	t.Helper()
 	if !slices.Contains([]string{"line", "step", "scatter", "ecdf"}, f.Kind) {
 		t.Errorf("figure %s is of kind %q", f.Name, f.Kind)
@@ -99,11 +112,6 @@ func checkFigure(t *testing.T, f result.Figure, series map[string]result.Series,
 			if c, ok := series[l.Series].Column(name); !ok || c.Labels != nil {
 				t.Errorf("figure %s, line %q: series %q has no column %q of numbers", f.Name, l.Title, l.Series, name)
 			}
-		}
-	}
-	for _, name := range f.Events {
-		if !slices.ContainsFunc(events, func(e result.Event) bool { return e.Name == name }) {
-			t.Errorf("figure %s draws event %q, which the trial does not have", f.Name, name)
 		}
 	}
 }
