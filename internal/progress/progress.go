@@ -85,6 +85,15 @@ func (s *Step) Update(format string, args ...any) {
 	}
 }
 
+// Conclude sets what the line that Done or Fail leaves says.
+func (s *Step) Conclude(format string, args ...any) {
+	if p := s.p; p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		s.status = fmt.Sprintf(format, args...)
+	}
+}
+
 // Done ends the step and leaves its line with its duration.
 func (s *Step) Done() { s.end("✓") }
 

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/gatemark/gatemark/internal/progress"
 	"github.com/gatemark/gatemark/result"
@@ -43,7 +42,7 @@ func (v *view) pulled(ids []string) {
 		if id != v.id || step == nil {
 			step = v.printer.Step("trial " + id)
 		}
-		step.Update("%s", verdict(trial))
+		step.Conclude("%s", verdict(trial))
 		if trial.Outcome == result.OK {
 			step.Done()
 		} else {
@@ -61,7 +60,7 @@ func verdict(t *result.Trial) string {
 	if n := len(t.Findings); n > 0 {
 		text += fmt.Sprintf(", %d findings", n)
 	}
-	return fmt.Sprintf("%s after %s", text, time.Duration(t.Duration*float64(time.Second)).Round(100*time.Millisecond))
+	return text
 }
 
 func (v *view) end() {
