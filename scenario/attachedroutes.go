@@ -33,6 +33,7 @@ var attachedRoutes = &Scenario{
 		{Name: "limit", Default: 5 * time.Minute, Min: float64(time.Second), Max: float64(2 * time.Hour), Help: "how long the counts are waited for, each way"},
 		{Name: "hold", Default: 3 * time.Second, Min: float64(100 * time.Millisecond), Max: float64(10 * time.Minute), Help: "how long a right count must stay right"},
 	},
+	Check: func(v map[string]any) []error { return shorter(v, "hold", "limit") },
 	Writes: func(v Values) []Write {
 		return []Write{
 			{"create", "Namespace", 1}, {"create", "Deployment", 1}, {"create", "Service", 1}, {"create", "Gateway", 1},

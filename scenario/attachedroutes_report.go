@@ -29,6 +29,10 @@ func (a *attachment) phaseMetrics(name, verb string, p *phase) {
 	limit := a.Values.Duration("limit").Seconds()
 	n := len(p.sent)
 	one := func(metric, title string, at, from time.Time) {
+		if !at.IsZero() && at.Before(p.began()) {
+			a.Metric(metric, untimed(title).Lower())
+			return
+		}
 		value := math.Inf(1)
 		if !at.IsZero() {
 			value = at.Sub(from).Seconds()
@@ -49,6 +53,12 @@ func single(title string, v, limit float64) result.Metric {
 		return result.Metric{Title: title, Unit: "s", Censored: 1, Limit: limit}
 	}
 	return result.Value(title, "s", v)
+}
+
+// untimed is the metric of a count that was right before anything was written:
+// one that never left 0, say. It took no time, and was not fast either.
+func untimed(title string) result.Metric {
+	return result.Metric{Title: title, Unit: "s", Warnings: []string{"the count was right before the first write: there was nothing to time"}}
 }
 
 func (a *attachment) acceptance() {
@@ -137,7 +147,9 @@ func (a *attachment) instantsTable() {
 		cells := []string{name}
 		for _, p := range []*phase{&a.up, &a.down} {
 			cell := "never"
-			if t := at(p); !t.IsZero() {
+			if t := at(p); !t.IsZero() && t.Before(p.began()) {
+				cell = "before the first write"
+			} else if !t.IsZero() {
 				cell = fmt.Sprintf("%.3f s", t.Sub(p.began()).Seconds())
 			}
 			cells = append(cells, cell)
@@ -250,8 +262,12 @@ func (a *attachment) findUntruth() {
 	if a.swept.right == a.swept.asked {
 		return
 	}
+	when := "when the status counted every route"
+	if a.up.complete().IsZero() {
+		when = "when the limit for counting every route was over"
+	}
 	a.Find("not-served", result.Broken,
-		fmt.Sprintf("when the status counted every route, %d of %d requests, one for each route, listener and replica, were not answered by their route (%s)",
-			a.swept.asked-a.swept.right, a.swept.asked, strings.Join(a.swept.words(), ", ")),
+		fmt.Sprintf("%s, %d of %d requests, one for each route, listener and replica, were not answered by their route (%s)",
+			when, a.swept.asked-a.swept.right, a.swept.asked, strings.Join(a.swept.words(), ", ")),
 		result.Evidence{Name: "first wrong answers", Text: strings.Join(a.swept.examples, "\n")})
 }

@@ -35,6 +35,7 @@ var routePropagation = &Scenario{
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "backend pods"},
 		{Name: "configChecks", Default: 50, Min: 0, Max: 40000, Help: "routes whose time is held against the proxy's own configuration dump, evenly spread"},
 	},
+	Check: func(v map[string]any) []error { return shorter(v, "settle", "limit") },
 	Writes: func(v Values) []Write {
 		return []Write{
 			{"create", "Namespace", 1}, {"create", "Deployment", 1}, {"create", "Service", 1}, {"create", "Gateway", 1},

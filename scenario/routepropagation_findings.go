@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -119,14 +118,9 @@ func (p *propagation) findMisrouted() {
 	if n == 0 {
 		return
 	}
-	var lines []string
-	for text, k := range counts {
-		lines = append(lines, fmt.Sprintf("%d times %s", k, text))
-	}
-	sort.Strings(lines)
 	p.Find("misrouted", result.Broken,
 		fmt.Sprintf("%d answers came from another route than the one asked for", n),
-		result.Evidence{Name: "who answered", Text: excerpt(lines)})
+		result.Evidence{Name: "who answered", Text: excerpt(tally(counts, "%d times %s"))})
 }
 
 func (p *propagation) findFlaps() {
@@ -218,19 +212,18 @@ func (p *propagation) findFirstRoute() {
 
 // classes lists errors by class; answers with a wrong status by that status.
 func classes(c probe.Counts) string {
-	var parts []string
+	counts := map[string]int{}
 	for class, n := range c.Errors {
 		if class < load.Status3xx || class > load.StatusOther {
-			parts = append(parts, fmt.Sprintf("%d× %v", n, class))
+			counts[class.String()] = n
 		}
 	}
 	for status, n := range c.Status {
 		if status != 200 && status != 404 {
-			parts = append(parts, fmt.Sprintf("%d× status %d", n, status))
+			counts[fmt.Sprintf("status %d", status)] = n
 		}
 	}
-	sort.Strings(parts)
-	return strings.Join(parts, ", ")
+	return strings.Join(tally(counts, "%d× %s"), ", ")
 }
 
 // excerptLines bounds evidence that goes into the result itself.

@@ -91,10 +91,14 @@ func TestPropagationFindings(t *testing.T) {
 		"errors of several classes": {n: 120, change: func(p *propagation) {
 			p.fail(3, 0, load.Status5xx, 503, 2)
 			p.fail(3, 1, load.Reset, 0, 1)
-			p.fail(5, 2, load.Status5xx, 503, 9)
+			p.fail(5, 2, load.Status5xx, 503, 10)
 			p.fail(5, 2, load.Status5xx, 500, 1)
 		}, want: []string{"errors broken"},
-			text: []string{"users got 13 errors (11× status 503, 1× reset, 1× status 500) in 9613 probes, at 2 of 120 routes"}},
+			text: []string{"users got 14 errors (12× status 503, 1× reset, 1× status 500) in 9614 probes, at 2 of 120 routes"}},
+		"two classes, the more frequent one first": {n: 120, change: func(p *propagation) {
+			p.fail(5, 2, load.Timeout, 0, 9)
+			p.fail(5, 2, load.EOF, 0, 10)
+		}, want: []string{"errors broken"}, text: []string{"(10× eof, 9× timeout)"}},
 		"answers from another route": {n: 120, change: func(p *propagation) {
 			p.fail(4, 0, load.WrongMarker, 200, 11)
 			p.routes[4].outcome.Lanes[0].Misrouted = map[string]int{"a": 2, "b": 9}

@@ -1,12 +1,15 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +37,7 @@ const sweepWorkers = 4
 // sweepRoutes asks each replica for each host once. It is a check of what is
 // true at the end, not a measurement of time.
 func sweepRoutes(ctx context.Context, s *stage, hosts []expectation) (sweep, error) {
-	result := sweep{wrong: map[string]int{}}
+	swept := sweep{wrong: map[string]int{}}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sweepWorkers)
@@ -53,20 +56,21 @@ func sweepRoutes(ctx context.Context, s *stage, hosts []expectation) (sweep, err
 				wrong := ask(ctx, client, "http://"+target.Address.String()+"/", e)
 				mu.Lock()
 				defer mu.Unlock()
-				result.asked++
+				swept.asked++
 				if wrong == "" {
-					result.right++
+					swept.right++
 					return nil
 				}
-				result.wrong[wrong]++
-				if len(result.examples) < excerptLines {
-					result.examples = append(result.examples, fmt.Sprintf("%s on %s: %s", e.host, target.Name, wrong))
+				swept.wrong[wrong]++
+				if len(swept.examples) < excerptLines {
+					swept.examples = append(swept.examples, fmt.Sprintf("%s on %s: %s", e.host, target.Name, wrong))
 				}
 				return nil
 			})
 		}
 	}
-	return result, group.Wait()
+	err := group.Wait() // before swept is read
+	return swept, err
 }
 
 // ask returns what was wrong with the answer, or "".
@@ -94,11 +98,15 @@ func ask(ctx context.Context, client *http.Client, url string, e expectation) st
 }
 
 // words lists the wrong answers, the most frequent first.
-func (s *sweep) words() []string {
+func (s *sweep) words() []string { return tally(s.wrong, "%d× %s") }
+
+// tally writes counts as lines, the greatest first.
+func tally(counts map[string]int, format string) []string {
 	var lines []string
-	for what, n := range s.wrong {
-		lines = append(lines, fmt.Sprintf("%d× %s", n, what))
+	for _, what := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	}) {
+		lines = append(lines, fmt.Sprintf(format, counts[what], what))
 	}
-	sort.Strings(lines)
 	return lines
 }

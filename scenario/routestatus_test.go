@@ -1,0 +1,81 @@
+package scenario
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/measure/history"
+)
+
+func contextAfter(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+// routeWith is generation 2 of a route with one parent status.
+func routeWith(controller string, conditions ...metav1.Condition) *gatewayv1.HTTPRoute {
+	route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Name: "r", Generation: 2}}
+	route.Status.Parents = []gatewayv1.RouteParentStatus{{ControllerName: gatewayv1.GatewayController(controller), Conditions: conditions}}
+	return route
+}
+
+func condition(name string, status metav1.ConditionStatus, generation int64) metav1.Condition {
+	return metav1.Condition{Type: name, Status: status, ObservedGeneration: generation}
+}
+
+func TestARoutesStatusIsCurrent(t *testing.T) {
+	accepted, resolved := condition("Accepted", "True", 2), condition("ResolvedRefs", "True", 2)
+	both := routeWith("someone/else", accepted, resolved)
+	both.Status.Parents = append(both.Status.Parents, routeWith(controllerName, accepted, resolved).Status.Parents...)
+	for name, c := range map[string]struct {
+		route *gatewayv1.HTTPRoute
+		want  bool
+	}{
+		"accepted and resolved":         {routeWith(controllerName, accepted, resolved), true},
+		"after another controller's":    {both, true},
+		"another controller's alone":    {routeWith("someone/else", accepted, resolved), false},
+		"no status":                     {&gatewayv1.HTTPRoute{}, false},
+		"accepted only":                 {routeWith(controllerName, accepted), false},
+		"references not resolved":       {routeWith(controllerName, accepted, condition("ResolvedRefs", "False", 2)), false},
+		"of the generation before":      {routeWith(controllerName, condition("Accepted", "True", 1), resolved), false},
+		"conditions without generation": {routeWith(controllerName, condition("Accepted", "True", 0), condition("ResolvedRefs", "True", 0)), false},
+	} {
+		s := &routeStatus{controller: controllerName}
+		if got := s.isCurrent(c.route); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestAcceptedWaitsForTheStatusOrTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &routeStatus{controller: controllerName, current: map[string]time.Time{}, changed: make(chan struct{})}
+		began := time.Now()
+		show := func(after time.Duration, route *gatewayv1.HTTPRoute) {
+			time.AfterFunc(after, func() {
+				s.record(history.Event[gatewayv1.HTTPRoute]{Type: watch.Modified, Object: route, At: time.Now()})
+			})
+		}
+		good := routeWith(controllerName, condition("Accepted", "True", 2), condition("ResolvedRefs", "True", 2))
+		show(time.Second, routeWith(controllerName))
+		show(2*time.Second, good)
+		show(3*time.Second, good) // written again: it was current before
+		at, ok := s.accepted(t.Context(), "r", began.Add(time.Minute))
+		if !ok || at.Sub(began) != 2*time.Second {
+			t.Errorf("current after %s, %v", at.Sub(began), ok)
+		}
+		time.Sleep(5 * time.Second)
+		if at := s.instants()["r"]; at.Sub(began) != 2*time.Second {
+			t.Errorf("current after %s", at.Sub(began))
+		}
+		began = time.Now()
+		if _, ok := s.accepted(t.Context(), "other", began.Add(4*time.Second)); ok || time.Since(began) != 4*time.Second {
+			t.Errorf("a route that is not there: %v after %s", ok, time.Since(began))
+		}
+	})
+}
