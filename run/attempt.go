@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,6 +21,18 @@ type Attempt struct {
 
 // ID names the attempt.
 func (a Attempt) ID() string { return AttemptID(a.Ref.ID, a.Number) }
+
+// FindAttempt returns the attempt of that name at a trial of the schedule.
+func FindAttempt(schedule []result.TrialRef, id string) (Attempt, bool) {
+	for _, ref := range schedule {
+		for n := 1; n <= MaxAttempts; n++ {
+			if AttemptID(ref.ID, n) == id {
+				return Attempt{Ref: ref, Number: n}, true
+			}
+		}
+	}
+	return Attempt{}, false
+}
 
 // Pending returns the next attempt at a trial, and whether there is one: none
 // where an attempt was conclusive or MaxAttempts were made. finished holds the
@@ -85,7 +96,12 @@ func markInHand(dir result.Directory, a Attempt) error {
 	if err := os.MkdirAll(string(dir), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(string(dir), inHand), data, 0o644)
+	place := filepath.Join(string(dir), inHand)
+	// In one step: a runner may be killed at any instant.
+	if err := os.WriteFile(place+".new", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(place+".new", place)
 }
 
 func clearInHand(dir result.Directory) error {
@@ -96,7 +112,8 @@ func clearInHand(dir result.Directory) error {
 	return err
 }
 
-// interrupted returns the attempt that an earlier runner left unfinished.
+// interrupted returns the attempt that an earlier runner left unfinished. Of a
+// marker that cannot be read, only ok is known: something was in hand.
 func interrupted(dir result.Directory) (a Attempt, ok bool, err error) {
 	data, err := os.ReadFile(filepath.Join(string(dir), inHand))
 	if os.IsNotExist(err) {
@@ -105,9 +122,8 @@ func interrupted(dir result.Directory) (a Attempt, ok bool, err error) {
 	if err != nil {
 		return a, false, err
 	}
-	if err := json.Unmarshal(data, &a); err != nil {
-		// A torn marker still says that something was in hand.
-		return a, false, fmt.Errorf("read which trial was in hand: %w", err)
+	if json.Unmarshal(data, &a) != nil {
+		return Attempt{}, true, nil
 	}
 	return a, true, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -26,6 +27,8 @@ type Executor struct {
 	// Node is the node that the runner runs on.
 	Node string
 
+	// find finds a scenario by its name: scenario.Find where nil.
+	find func(name string) *scenario.Scenario
 	// baselines are where the watch on each treatment's pods goes on.
 	baselines map[string]*incident.Baseline
 
@@ -98,6 +101,9 @@ func (e *Executor) takeOver() (map[string]result.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ok && left.Ref.ID == "" {
+		left, ok = e.next(finished)
+	}
 	if _, written := finished[left.ID()]; ok && !written {
 		trial := Lost(e.Config.RunID, left, "the runner was lost during the trial")
 		if err := e.Dir.WriteTrial(trial, nil); err != nil {
@@ -106,6 +112,18 @@ func (e *Executor) takeOver() (map[string]result.Outcome, error) {
 		finished[trial.ID] = trial.Outcome
 	}
 	return finished, clearInHand(e.Dir)
+}
+
+// next is the first attempt that is pending. Trials go in order: it is the one
+// that was in hand where a marker is not readable.
+func (e *Executor) next(finished map[string]result.Outcome) (Attempt, bool) {
+	for _, ref := range e.Config.Schedule {
+		if a, ok := Pending(ref, finished); ok {
+			a.Began = time.Now()
+			return a, true
+		}
+	}
+	return Attempt{}, false
 }
 
 // attempt runs one trial and writes its result. It returns an error only where
@@ -151,8 +169,31 @@ func (e *Executor) perform(ctx context.Context, a Attempt) (*result.Trial, map[s
 	if trial.Outcome == result.OK {
 		gates(trial)
 	}
+	if err := writable(trial, attachments); err != nil {
+		parameters := trial.Parameters
+		trial, attachments = Lost(e.Config.RunID, a, fmt.Sprintf("a defect of gatemark: %v", err)), nil
+		trial.Parameters = parameters
+	}
 	trial.Duration = time.Since(a.Began).Seconds()
 	return trial, attachments
+}
+
+// writable finds what a scenario can do so that its trial cannot be written:
+// numbers that JSON lacks, columns of different lengths. The trials that are
+// to come must not suffer from it.
+func writable(trial *result.Trial, attachments map[string][]byte) error {
+	for _, s := range trial.Series {
+		if err := s.Validate(); err != nil {
+			return err
+		}
+	}
+	for name := range attachments {
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("attachment %q leaves its directory", name)
+		}
+	}
+	_, err := json.Marshal(trial)
+	return err
 }
 
 // gates makes a trial invalid that did not meet its own conditions.

@@ -33,8 +33,7 @@ func namespace(runID string, a Attempt) string {
 func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.Namespace}}
 	kube.Own(ns, t.RunID, a.ID())
-	// A lost runner may have left the namespace of this very attempt.
-	if err := e.remove(ctx, t); err != nil {
+	if err := e.removeLeftovers(ctx); err != nil {
 		return scenario.Invalid{Reason: fmt.Errorf("remove leftovers: %w", err)}
 	}
 	if err := e.Kube.Create(ctx, ns); err != nil {
@@ -51,7 +50,11 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 
 // observed runs a scenario while the implementation's pods are watched.
 func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) error {
-	s := scenario.Find(a.Ref.Scenario)
+	find := e.find
+	if find == nil {
+		find = scenario.Find
+	}
+	s := find(a.Ref.Scenario)
 	if s == nil {
 		return scenario.Invalid{Reason: fmt.Errorf("there is no scenario %s", a.Ref.Scenario)}
 	}
@@ -69,6 +72,28 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	}
 	e.takeEvidence(ctx, t)
 	return err
+}
+
+// removeLeftovers removes the namespaces of attempts that a lost runner did not
+// end, or that could not be removed: their Gateways and routes would weigh on
+// every trial to come.
+func (e *Executor) removeLeftovers(ctx context.Context) error {
+	var left corev1.NamespaceList
+	ours := client.MatchingLabels(kube.OwnedBy(e.Config.RunID, ""))
+	if err := e.Kube.List(ctx, &left, ours, client.HasLabels{kube.TrialLabel}); err != nil {
+		return err
+	}
+	for _, ns := range left.Items {
+		a, ok := FindAttempt(e.Config.Schedule, ns.Labels[kube.TrialLabel])
+		if !ok {
+			continue
+		}
+		t := &scenario.Trial{Namespace: ns.Name, Target: e.Config.Targets[a.Ref.Implementation]}
+		if err := e.remove(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remove deletes a trial's namespace, and returns when it is gone and every

@@ -6,6 +6,7 @@ package run
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"strings"
 
@@ -40,10 +41,20 @@ func Schedule(p *plan.Plan) []result.TrialRef {
 	return all
 }
 
+// longestID leaves room, in the 63 characters of a label, for the suffix of an
+// attempt.
+const longestID = 63 - len("-attempt3")
+
 // trialID sorts by block and is fit for a file name and a label.
 func trialID(block int, s plan.Trial, i plan.Treatment) string {
-	id := fmt.Sprintf("b%02d-%s-%s", block, s, i)
-	return strings.ReplaceAll(id, "/", "-")
+	id := strings.ReplaceAll(fmt.Sprintf("b%02d-%s-%s", block, s, i), "/", "-")
+	if len(id) <= longestID {
+		return id
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	sum := fmt.Sprintf("-%08x", h.Sum32())
+	return strings.TrimRight(id[:longestID-len(sum)], "-") + sum
 }
 
 // AttemptID names an attempt at a trial: the trial's own name for the first

@@ -1,7 +1,10 @@
 package run
 
 import (
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/result"
@@ -47,5 +50,26 @@ func TestScheduleIsInterleavedAndReproducible(t *testing.T) {
 	p.Seed = 8
 	if cmp.Equal(refs, Schedule(p)) {
 		t.Error("another seed gave the same order")
+	}
+}
+
+// Names become labels, with the suffix of the last attempt: 63 characters.
+func TestNamesAreFitForALabel(t *testing.T) {
+	long := strings.Repeat("v", 30)
+	p := &plan.Plan{
+		Implementations: []plan.Treatment{{Name: "envoy-gateway"}, {Name: "envoy-gateway", Variant: "gateway-namespace"}},
+		Scenarios:       []plan.Trial{{Name: "route-propagation", Variant: long}, {Name: "route-propagation", Variant: long[1:] + "w"}, {Name: "s"}},
+		Repeats:         100,
+	}
+	ids := map[string]bool{}
+	for _, ref := range Schedule(p) {
+		id := AttemptID(ref.ID, MaxAttempts)
+		if problems := validation.IsValidLabelValue(id); problems != nil {
+			t.Errorf("%s: %q", id, problems)
+		}
+		ids[id] = true
+	}
+	if len(ids) != 600 || !ids["b01-s-envoy-gateway-gateway-namespace-attempt3"] {
+		t.Errorf("%d names for 600 trials", len(ids))
 	}
 }
