@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -21,7 +20,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,8 +55,9 @@ type Session struct {
 	// costs the machine that measures, so not much faster.
 	Poll time.Duration
 
-	token string
-	http  *http.Client
+	token  string
+	http   *http.Client
+	limits limits
 }
 
 // Namespace is where a run's runner lives.
@@ -70,12 +69,14 @@ const readyLimit = 2 * time.Minute
 // askLimit bounds one question to the runner.
 const askLimit = 15 * time.Second
 
-// lostLimit is how long a runner may be out of reach before it counts as lost.
-const lostLimit = 30 * time.Second
+// barrenLimit is how many runners in a row may be lost without a result from
+// any: another one would fare no better.
+const barrenLimit = 3
 
 // Run sees the run through: it returns when every trial has its result here.
 // A run that was begun before, by a session that is gone, is taken up.
 func (s *Session) Run(ctx context.Context) error {
+	barren, had := 0, -1
 	for {
 		if err := s.attach(ctx); err != nil {
 			return err
@@ -85,10 +86,21 @@ func (s *Session) Run(ctx context.Context) error {
 		if !errors.As(err, &lost) {
 			return err
 		}
-		s.Progress.Printf("the runner was lost: %v; starting another one", lost.error)
+		s.Progress.Printf("the runner was lost: %v", lost.error)
 		if err := s.bury(ctx, lost); err != nil {
 			return err
 		}
+		finished, err := run.Outcomes(s.Dir)
+		if err != nil {
+			return err
+		}
+		if barren++; len(finished) != had {
+			barren, had = 1, len(finished)
+		}
+		if barren >= barrenLimit {
+			return fmt.Errorf("%d runners in a row were lost without a result, the last one: %w", barren, lost.error)
+		}
+		s.Progress.Printf("starting another runner")
 	}
 }
 
@@ -153,9 +165,15 @@ func (s *Session) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
 	_, err := kube.Wait(ctx, s.Kube, "pod "+s.key().String(), s.key(), func(pod *corev1.Pod) (bool, string) {
-		return pod.Status.Phase == corev1.PodRunning, podWords(pod)
+		// One that has ended is follow's to find.
+		return pod.Status.Phase == corev1.PodRunning || ended(pod), podWords(pod)
 	})
 	return err
+}
+
+// ended reports whether a pod will never run again.
+func ended(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 // podWords is what keeps a pod from running, in the kubelet's words.
@@ -171,108 +189,6 @@ func podWords(pod *corev1.Pod) string {
 		}
 	}
 	return string(pod.Status.Phase)
-}
-
-// A lostError says that a runner is gone with the trial that it had in hand.
-type lostError struct {
-	error
-	last transfer.Status
-}
-
-func (l lostError) Unwrap() error { return l.error }
-
-// follow asks the runner where it stands, and pulls what it has finished,
-// until it is done.
-func (s *Session) follow(ctx context.Context) error {
-	poll := s.Poll
-	if poll == 0 {
-		poll = time.Second
-	}
-	home := &transfer.Client{Get: s.get}
-	view := &view{printer: s.Progress, dir: s.Dir}
-	defer view.end()
-	var last transfer.Status
-	answered := time.Now()
-	for {
-		status, err := home.Status(ctx)
-		if err == nil {
-			answered, last = time.Now(), status
-			var pulled []string
-			pulled, err = home.Pull(ctx, s.Dir, status.Trials)
-			view.pulled(pulled)
-			view.show(status)
-			if err == nil && status.Error != "" {
-				return fmt.Errorf("the runner gave up: %s", status.Error)
-			}
-			if err == nil && status.Done {
-				return nil
-			}
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			gone := s.gone(ctx)
-			if gone || time.Since(answered) > lostLimit {
-				return lostError{err, last}
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(poll):
-		}
-	}
-}
-
-// gone reports whether the runner's pod is known to be no more, or to never
-// run again.
-func (s *Session) gone(ctx context.Context) bool {
-	var pod corev1.Pod
-	err := s.Kube.Get(ctx, s.key(), &pod)
-	return apierrors.IsNotFound(err) || err == nil &&
-		(pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded)
-}
-
-// bury records the trial that a lost runner had in hand, and removes what is
-// left of the runner.
-func (s *Session) bury(ctx context.Context, lost lostError) error {
-	if id := lost.last.Current; id != "" {
-		if a, ok := s.attemptOf(id); ok {
-			a.Began = lost.last.Since
-			trial := run.Lost(s.Config.RunID, a, "the runner was lost during the trial: "+lost.Error())
-			if err := s.Dir.WriteTrial(trial, nil); err != nil {
-				return err
-			}
-		}
-	}
-	pod := &corev1.Pod{}
-	pod.Name, pod.Namespace = s.key().Name, s.key().Namespace
-	if err := s.Kube.Delete(ctx, pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the lost runner: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, readyLimit)
-	defer cancel()
-	return kube.WaitGone[corev1.Pod](ctx, s.Kube, types.NamespacedName(s.key()))
-}
-
-// attemptOf finds the attempt of that name, if it is not here already.
-func (s *Session) attemptOf(id string) (run.Attempt, bool) {
-	finished, err := run.Outcomes(s.Dir)
-	if err != nil {
-		return run.Attempt{}, false
-	}
-	if _, have := finished[id]; have {
-		return run.Attempt{}, false
-	}
-	for _, ref := range s.Config.Schedule {
-		for n := 1; n <= run.MaxAttempts; n++ {
-			if run.AttemptID(ref.ID, n) == id {
-				return run.Attempt{Ref: ref, Number: n}, true
-			}
-		}
-	}
-	return run.Attempt{}, false
 }
 
 // get asks the runner through the API server's pod proxy.
@@ -333,5 +249,5 @@ func (s *Session) Outcomes() (map[result.Outcome]int, error) {
 			counts[last]++
 		}
 	}
-	return maps.Clone(counts), nil
+	return counts, nil
 }

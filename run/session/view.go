@@ -14,6 +14,7 @@ type view struct {
 	dir     result.Directory
 	step    *progress.Step
 	id      string
+	said    string
 }
 
 func (v *view) show(status transfer.Status) {
@@ -48,7 +49,17 @@ func (v *view) pulled(ids []string) {
 		} else {
 			step.Fail()
 		}
-		v.step = nil
+		if id == v.id {
+			v.step = nil
+		}
+	}
+}
+
+// say shows trouble on the way, below the trial in hand.
+func (v *view) say(format string, args ...any) {
+	if line := fmt.Sprintf(format, args...); line != v.said {
+		v.said = line
+		v.printer.Printf("%s", line)
 	}
 }
 

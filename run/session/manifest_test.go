@@ -1,0 +1,117 @@
+package session
+
+import (
+	"encoding/json"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gatemark/gatemark/kube"
+)
+
+func render(t *testing.T, change map[string]any) []*unstructured.Unstructured {
+	t.Helper()
+	data := map[string]any{"Namespace": "gatemark-r", "Token": "secret", "Config": `{"a":"b"}`, "Image": "gatemark:1",
+		"Realtime": false, "AuditLog": "", "AuditDir": "."}
+	for name, v := range change {
+		data[name] = v
+	}
+	objects, err := kube.Render("runner.yaml", runnerManifest, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func typed[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) *T {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			into := new(T)
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+				t.Fatal(err)
+			}
+			return into
+		}
+	}
+	t.Fatalf("there is no %s", kind)
+	return nil
+}
+
+func TestTheRunnersPod(t *testing.T) {
+	plain := typed[corev1.Pod](t, render(t, nil), "Pod")
+	container := plain.Spec.Containers[0]
+	security := container.SecurityContext
+	if !*security.RunAsNonRoot || *security.RunAsUser == 0 || *security.AllowPrivilegeEscalation || len(security.Capabilities.Add) != 0 ||
+		security.Capabilities.Drop[0] != "ALL" {
+		t.Errorf("security context %+v", security)
+	}
+	for _, v := range plain.Spec.Volumes {
+		if v.HostPath != nil {
+			t.Errorf("without an audit log, the pod mounts %s of its node", v.HostPath.Path)
+		}
+	}
+	fast := typed[corev1.Pod](t, render(t, map[string]any{"Realtime": true}), "Pod").Spec.Containers[0].SecurityContext
+	if len(fast.Capabilities.Add) != 1 || fast.Capabilities.Add[0] != "SYS_NICE" || *fast.AllowPrivilegeEscalation {
+		t.Errorf("with priority, security context %+v", fast)
+	}
+}
+
+func TestTheRunnerReadsTheAuditLogAndWritesNone(t *testing.T) {
+	spec := typed[corev1.Pod](t, render(t, map[string]any{"AuditLog": "/var/log/audit/audit.log", "AuditDir": "/var/log/audit"}), "Pod").Spec
+	host := ""
+	for _, v := range spec.Volumes {
+		if v.HostPath != nil {
+			host += v.Name + " " + v.HostPath.Path
+		}
+	}
+	mount := corev1.VolumeMount{}
+	for _, m := range spec.Containers[0].VolumeMounts {
+		if m.Name == "audit" {
+			mount = m
+		}
+	}
+	if host != "audit /var/log/audit" || mount.MountPath != "/var/log/audit" || !mount.ReadOnly {
+		t.Errorf("volumes %q, mount %+v", host, mount)
+	}
+}
+
+// TestTextThatYAMLCouldMisread arrives as it is.
+func TestTextThatYAMLCouldMisread(t *testing.T) {
+	config, err := json.Marshal(map[string]string{"plan": "a: \"b\"\n# {{.Token}} \u2028 ü 🙂 \x01 'x'"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"plain", "yes", "12345678", `a"b\c: #`} {
+		objects := render(t, map[string]any{"Config": string(config), "Token": token})
+		if got := typed[corev1.ConfigMap](t, objects, "ConfigMap").Data["config.json"]; got != string(config) {
+			t.Errorf("configuration %q, want %q", got, config)
+		}
+		if got := typed[corev1.Secret](t, objects, "Secret").StringData["token"]; got != token {
+			t.Errorf("token %q, want %q", got, token)
+		}
+	}
+}
+
+// TestTheRunnersRights are the runner's alone, and none reaches Secrets.
+func TestTheRunnersRights(t *testing.T) {
+	objects := render(t, nil)
+	role := typed[rbacv1.ClusterRole](t, objects, "ClusterRole")
+	for _, rule := range role.Rules {
+		for _, resource := range rule.Resources {
+			if resource == "secrets" || resource == "pods/exec" || resource == "*" && rule.APIGroups[0] != "gateway.networking.k8s.io" {
+				t.Errorf("the runner may %v %s of %v", rule.Verbs, resource, rule.APIGroups)
+			}
+		}
+	}
+	binding := typed[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding")
+	pod := typed[corev1.Pod](t, objects, "Pod")
+	account := typed[corev1.ServiceAccount](t, objects, "ServiceAccount")
+	if s := binding.Subjects; len(s) != 1 || s[0].Name != account.Name || s[0].Namespace != account.Namespace || binding.RoleRef.Name != role.Name ||
+		pod.Spec.ServiceAccountName != account.Name || role.Name != "gatemark-r" {
+		t.Errorf("binding %+v of role %s, account %s/%s", binding, role.Name, account.Namespace, account.Name)
+	}
+}
