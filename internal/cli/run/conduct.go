@@ -223,6 +223,9 @@ func (c *conductor) tidy(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
+// notCompleted begins the note on a run that ended too early.
+const notCompleted = "The run was not completed: "
+
 // report writes the run's end and the reports, and prints the short form.
 func (c *conductor) report(failed error) error {
 	if _, err := os.Stat(filepath.Join(string(c.dir), "run.json")); err != nil {
@@ -231,7 +234,7 @@ func (c *conductor) report(failed error) error {
 	now := time.Now()
 	c.run.Ended = &now
 	if failed != nil {
-		c.run.Notes = append(c.run.Notes, "The run was not completed: "+failed.Error())
+		c.run.Notes = append(c.run.Notes, notCompleted+failed.Error())
 	}
 	if err := c.dir.WriteRun(c.run); err != nil {
 		return err

@@ -22,11 +22,12 @@ const setUp = 45 * time.Second
 
 // resolve makes the plan that the flags describe, whole and checked.
 func resolve(o *options) (*plan.Plan, error) {
+	problems := conflicts(o)
 	p, err := source(o)
 	if err != nil {
-		return nil, err
+		return nil, failure.Problems(append(problems, err))
 	}
-	problems := override(o, p)
+	problems = append(problems, override(o, p)...)
 	catalogue, err := catalogue()
 	if err != nil {
 		return nil, err
@@ -80,12 +81,6 @@ func source(o *options) (*plan.Plan, error) {
 // override lays the flags over the plan.
 func override(o *options, p *plan.Plan) []error {
 	var problems []error
-	if o.planFile != "" && o.profile != "" {
-		problems = append(problems, errors.New("--plan and --profile exclude each other"))
-	}
-	if o.repeats != 0 && o.budget != 0 {
-		problems = append(problems, errors.New("--repeats and --budget exclude each other"))
-	}
 	if len(o.implementations) > 0 {
 		p.Implementations = nil
 		for _, name := range o.implementations {
@@ -108,9 +103,6 @@ func override(o *options, p *plan.Plan) []error {
 	}
 	if o.seed != 0 {
 		p.Seed = o.seed
-	}
-	if o.budget < 0 {
-		problems = append(problems, fmt.Errorf("--budget %s is negative", o.budget))
 	}
 	return problems
 }

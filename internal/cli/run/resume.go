@@ -8,6 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/cluster"
 	"github.com/gatemark/gatemark/cluster/local"
@@ -73,10 +80,37 @@ func resume(ctx context.Context, o *options) error {
 	if err := c.findCluster(ctx); err != nil {
 		return err
 	}
+	if err := c.checkInstalled(ctx, saved.Config); err != nil {
+		return err
+	}
+	c.run.Ended = nil
+	c.run.Notes = slices.DeleteFunc(c.run.Notes, func(note string) bool { return strings.HasPrefix(note, notCompleted) })
 	c.installer = &install.Installer{Config: c.cluster.Config, Images: c.images, LoadImage: c.cluster.LoadImage, Progress: c.progress, Run: c.run.ID}
 	c.cleanAll = true
 	c.session = c.newSession(saved.Config)
 	return c.finish(ctx, c.session.Run(ctx))
+}
+
+// checkInstalled refuses to measure implementations that are not there any
+// more: a session that could tidy up has removed them, and trials without them
+// would accuse them.
+func (c *conductor) checkInstalled(ctx context.Context, config engine.Config) error {
+	finished, err := engine.Outcomes(c.dir)
+	if err != nil || engine.Remaining(config.Schedule, finished) == 0 {
+		return err
+	}
+	for treatment, target := range config.Targets {
+		var class gatewayv1.GatewayClass
+		err := c.kube.Get(ctx, client.ObjectKey{Name: target.GatewayClass}, &class)
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			err = fmt.Errorf("%s is not installed any more: cluster %s has no GatewayClass %s", treatment, c.cluster.Name, target.GatewayClass)
+			return failure.Hint(err, "the session that ended removed it; start a new run with gatemark run")
+		}
+		if err != nil {
+			return fmt.Errorf("look for %s: %w", treatment, err)
+		}
+	}
+	return nil
 }
 
 // findCluster reaches the cluster of the run, which must be there still.

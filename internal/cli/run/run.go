@@ -9,12 +9,15 @@ import (
 	"github.com/gatemark/gatemark/cluster/local"
 	"github.com/gatemark/gatemark/image"
 	"github.com/gatemark/gatemark/internal/cli"
+	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/spf13/cobra"
 )
 
 type options struct {
 	streams cli.Streams
 	output  cli.Output
+	// given tells whether the user set a flag.
+	given func(flag string) bool
 
 	// What to run.
 	planFile, profile string
@@ -64,7 +67,11 @@ repeats; 130 interrupted.`,
   gatemark run --plan my-plan.yaml --context my-cluster`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.given = cmd.Flags().Changed
 			if o.resume != "" {
+				if err := failure.Problems(notForResume(cmd.Flags())); err != nil {
+					return err
+				}
 				return resume(cmd.Context(), o)
 			}
 			return run(cmd.Context(), o)
