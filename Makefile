@@ -11,7 +11,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build node packages test-packages unit lint race bench golden down clean
+.PHONY: help run test build node packages test-packages unit lint race bench bench-load golden down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,17 @@ race: ## run the hermetic tests with the race detector
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# FULL=1 is the long form; BENCH_ARGS goes to the program, as in:
+# make bench-load BENCH_ARGS='--table truth --markdown'
+BENCH_DIR ?= $(HOME)/.cache/gatemark/bench
+BENCH_ARGS ?=
+
+bench-load: build ## compare the load engine with wrk, h2load, oha, fortio and hey
+	@hack/install-bench-packages $(BENCH_DIR)
+	cd load/loadbench/peers && $(GO) build -o $(BENCH_DIR)/bin/ ./fortio github.com/rakyll/hey
+	$(GO) build -o bin/loadbench ./load/loadbench
+	bin/loadbench --gatemark bin/gatemark --folder $(BENCH_DIR) $(if $(FULL),--full) $(BENCH_ARGS)
 
 golden: ## rewrite the reports' golden files
 	$(GO) test ./report/... -update

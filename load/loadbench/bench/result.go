@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/gatemark/gatemark/load/loadbench/attack"
+)
+
+// Schema is the version of Results' JSON.
+const Schema = 1
+
+// Results is everything that was measured, raw. Tables are made from it.
+// Times are in seconds, sizes in bytes, rates in requests per second.
+type Results struct {
+	Schema   int               `json:"schema"`
+	Started  time.Time         `json:"started"`
+	Machine  Machine           `json:"machine"`
+	Settings Settings          `json:"settings"`
+	Versions map[string]string `json:"versions"`
+	// TLS is what the server and everybody settle on.
+	TLS string `json:"tls"`
+	// Skipped says what was left out, and why.
+	Skipped []string `json:"skipped,omitempty"`
+
+	Cost []Run `json:"cost,omitempty"`
+	// Open has runs against the known server without a delay, with when
+	// requests arrived there.
+	Open []Known `json:"open,omitempty"`
+	// Many has runs with many connections, Memory one that lasts.
+	Many   []Run    `json:"many,omitempty"`
+	Memory []Memory `json:"memory,omitempty"`
+	Truth  []Known  `json:"truth,omitempty"`
+}
+
+// Failures returns a line for each run that failed.
+func (r *Results) Failures() []string {
+	var all []string
+	add := func(table string, run Run) {
+		if run.Failed != "" {
+			all = append(all, table+": "+run.Tool+": "+run.Failed)
+		}
+	}
+	for _, run := range r.Cost {
+		add(run.Service+" over "+run.Path, run)
+	}
+	for _, k := range r.Open {
+		add("open loop", k.Run)
+	}
+	for _, run := range r.Many {
+		add("many connections", run)
+	}
+	for _, m := range r.Memory {
+		add("memory", m.Run)
+	}
+	for _, k := range r.Truth {
+		add("truth: "+k.Case, k.Run)
+	}
+	return all
+}
+
+// A Machine is where it was measured.
+type Machine struct {
+	Kernel string `json:"kernel"`
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`
+}
+
+// Settings is how it was measured.
+type Settings struct {
+	Full     bool    `json:"full"`
+	Rounds   int     `json:"rounds"`
+	Duration float64 `json:"duration"`
+	Seed     uint64  `json:"seed"`
+}
+
+// A Run is one run of one tool.
+type Run struct {
+	Tool        string  `json:"tool"`
+	Service     string  `json:"service"`
+	Path        string  `json:"path"`
+	Connections int     `json:"connections"`
+	Streams     int     `json:"streams"`
+	Rate        float64 `json:"rate,omitempty"` // asked for; 0 is a closed loop
+	Round       int     `json:"round"`
+	Duration    float64 `json:"duration"` // asked for
+
+	// Wall is from the process's start to its end.
+	Wall float64 `json:"wall"`
+	// CPU is the process's time, Server the server's, Machine that of all
+	// cores, AttackerCore that of the attacker's; Stolen is what a hypervisor
+	// took from all.
+	CPU          float64 `json:"cpu"`
+	Server       float64 `json:"server"`
+	Machine      float64 `json:"machine"`
+	AttackerCore float64 `json:"attackerCore"`
+	Stolen       float64 `json:"stolen"`
+	MaxRSS       int64   `json:"maxRSS"`
+	// Served is the server's own count, -1 where it has none.
+	Served int64         `json:"served"`
+	Report attack.Report `json:"report"`
+	Failed string        `json:"failed,omitempty"`
+}
+
+// Other is the CPU time of neither attacker nor server: of whatever else ran
+// on the machine.
+func (r Run) Other() float64 { return r.Machine - r.CPU - r.Server }
+
+// Disturbed tells that something else used more than 5 % of the machine.
+func (r Run) Disturbed(cores int) bool {
+	return r.Other()+r.Stolen > 0.05*r.Wall*float64(cores)
+}
+
+// PerCPU is requests per CPU-second of the process.
+func (r Run) PerCPU() float64 { return float64(r.Report.Requests) / r.CPU }
+
+// PerMachine is requests per CPU-second of the whole machine.
+func (r Run) PerMachine() float64 { return float64(r.Report.Requests) / r.Machine }
+
+// A Known is a run against the server that knows the truth.
+type Known struct {
+	Run
+	Case string      `json:"case"`
+	Loop attack.Loop `json:"loop"`
+	// True is the truth as seen by the server.
+	True Truth `json:"true"`
+}
+
+// A Truth is what really happened to a run's requests.
+type Truth struct {
+	// Requests counts those that the server read; Failed and Reset are among
+	// them, and Open, which had no answer when the run ended.
+	Requests int64 `json:"requests"`
+	Failed   int64 `json:"failed"`
+	Reset    int64 `json:"reset"`
+	Open     int64 `json:"open"`
+	// NotSent is how many were due by the schedule and never arrived.
+	NotSent int64 `json:"notSent"`
+	// Sent is from the kernel's receipt of a request to the writing of its
+	// answer, Due from the instant at which it was due, or from its arrival
+	// where that was earlier. By name as in attack.Report.
+	Sent map[string]float64 `json:"sent"`
+	Due  map[string]float64 `json:"due,omitempty"`
+	// Punctual is the share of all due requests that arrived within 1 ms of
+	// an even schedule of the asked rate; Late is the p99.9 of how late.
+	Punctual float64 `json:"punctual"`
+	Late     float64 `json:"late"`
+	// Rate is the rate of arrivals.
+	Rate float64 `json:"rate"`
+}
+
+// A Memory is a long run whose memory was sampled.
+type Memory struct {
+	Run
+	// Samples are VmRSS, one each Every seconds.
+	Samples []int64 `json:"samples"`
+	Every   float64 `json:"every"`
+}

@@ -1,0 +1,113 @@
+package stage
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of /proc's times: USER_HZ, which is 100 on Linux wherever Go
+// runs.
+const tick = 10 * time.Millisecond
+
+// A CPUTime is what the cores have done since the machine started.
+type CPUTime struct {
+	// Busy is all but idling, waiting for disks, and stolen time; Cores is
+	// the same for each core.
+	Busy  time.Duration
+	Cores []time.Duration
+	// Stolen is when the hypervisor ran something else.
+	Stolen time.Duration
+}
+
+// ReadCPU reads the machine's counters, which go in steps of 10 ms.
+func ReadCPU() (CPUTime, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return CPUTime{}, err
+	}
+	return parseStat(text)
+}
+
+// parseStat reads /proc/stat: user, nice, system, idle, iowait, irq, softirq
+// and steal for all cores, then for each. Guests' time is within user's.
+func parseStat(text []byte) (CPUTime, error) {
+	var t CPUTime
+	for line := range bytes.Lines(text) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 9 || !strings.HasPrefix(fields[0], "cpu") {
+			continue
+		}
+		var n [8]time.Duration
+		for i := range n {
+			ticks, err := strconv.ParseInt(fields[1+i], 10, 64)
+			if err != nil {
+				return t, fmt.Errorf("/proc/stat: %w", err)
+			}
+			n[i] = time.Duration(ticks) * tick
+		}
+		busy := n[0] + n[1] + n[2] + n[5] + n[6]
+		if fields[0] == "cpu" {
+			t.Busy, t.Stolen = busy, n[7]
+		} else {
+			t.Cores = append(t.Cores, busy)
+		}
+	}
+	if len(t.Cores) == 0 {
+		return t, fmt.Errorf("/proc/stat names no core")
+	}
+	return t, nil
+}
+
+// CPU is the CPU time that a running process has used, in steps of 10 ms.
+func (p *Process) CPU() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.ID()))
+	if err != nil {
+		return 0, err
+	}
+	return parseProcessStat(string(text))
+}
+
+// parseProcessStat reads utime and stime: fields 14 and 15. The second field
+// is a name in brackets, which may hold anything.
+func parseProcessStat(text string) (time.Duration, error) {
+	const state, utime = 3, 14
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	var sum time.Duration
+	for i := utime - state; i <= utime-state+1; i++ {
+		if i >= len(fields) {
+			return 0, fmt.Errorf("process's stat %q is too short", text)
+		}
+		ticks, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("process's stat: %w", err)
+		}
+		sum += time.Duration(ticks) * tick
+	}
+	return sum, nil
+}
+
+// Memory is the memory that a running process holds (VmRSS), in bytes.
+func (p *Process) Memory() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.ID()))
+	if err != nil {
+		return 0, err
+	}
+	return parseMemory(string(text))
+}
+
+func parseMemory(text string) (int64, error) {
+	_, rest, found := strings.Cut(text, "\nVmRSS:")
+	kilobytes, _, ok := strings.Cut(rest, "kB")
+	if !found || !ok {
+		return 0, fmt.Errorf("process's status has no VmRSS: it has ended")
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(kilobytes), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("process's VmRSS: %w", err)
+	}
+	return n * 1024, nil
+}
