@@ -2,41 +2,57 @@ package echo
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 )
 
-// skipBody reads the request's body and throws it away.
-func (c *session) skipBody(r *request) error {
-	if r.expects && (r.chunked || r.length > 0) {
-		// The client waits for the 100, which is in front of the response.
-		if err := c.flushContinue(); err != nil {
-			return err
-		}
-	}
-	if r.chunked {
-		return c.skipChunks()
-	}
-	return c.skip(r.length)
-}
+// maxEvent bounds the body of a structured CloudEvent, in bytes.
+const maxEvent = 16 << 20
 
-// flushContinue writes the 100 and keeps the response for later.
-func (c *session) flushContinue() error {
-	mark := []byte("HTTP/1.1 100 Continue\r\n\r\n")
-	i := bytes.LastIndex(c.out, mark)
-	if i < 0 {
-		return nil // an old client, which does not know it
+var errEvent = errors.New("structured event is too large")
+
+// readBody reads the request's body, and throws it away unless it is an event.
+func (c *session) readBody(head []byte) error {
+	r := &c.request
+	if !r.chunked && r.length <= int64(c.end-c.start) {
+		c.body = c.buffer[c.start : c.start+int(r.length)]
+		c.start += int(r.length)
+		return nil
 	}
-	rest := i + len(mark)
-	if _, err := c.conn.Write(c.out[:rest]); err != nil {
+	// The body needs the buffer, where the head is.
+	c.pinned = append(c.pinned[:0], head...)
+	c.raw = c.pinned
+	if err := r.parse(c.pinned); err != nil && !errors.Is(err, errSize) {
 		return err
 	}
-	c.out = c.out[:copy(c.out, c.out[rest:])]
-	return nil
+	if r.expects && !r.oldVersion {
+		c.out = append(c.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
+	}
+	// A client may wait for what it has asked before.
+	if err := c.flush(); err != nil {
+		return err
+	}
+	c.kept = c.kept[:0]
+	var err error
+	if r.chunked {
+		err = c.readChunks()
+	} else {
+		err = c.read(r.length)
+	}
+	c.body = c.kept
+	if errors.Is(err, errEvent) {
+		return c.refuse("413 Content Too Large", err)
+	}
+	return err
 }
 
-func (c *session) skip(n int64) error {
+// read reads n bytes of the body.
+func (c *session) read(n int64) error {
 	for {
 		have := min(n, int64(c.end-c.start))
+		if err := c.keep(c.buffer[c.start : c.start+int(have)]); err != nil {
+			return err
+		}
 		c.start += int(have)
 		if n -= have; n == 0 {
 			return nil
@@ -47,7 +63,18 @@ func (c *session) skip(n int64) error {
 	}
 }
 
-func (c *session) skipChunks() error {
+func (c *session) keep(part []byte) error {
+	if !c.request.structured {
+		return nil
+	}
+	if len(c.kept)+len(part) > maxEvent {
+		return errEvent
+	}
+	c.kept = append(c.kept, part...)
+	return nil
+}
+
+func (c *session) readChunks() error {
 	for {
 		line, err := c.line()
 		if err != nil {
@@ -61,8 +88,11 @@ func (c *session) skipChunks() error {
 		if size == 0 {
 			return c.skipTrailers()
 		}
-		if err := c.skip(int64(size) + 2); err != nil { // with its line end
+		if err := c.read(int64(size)); err != nil {
 			return err
+		}
+		if line, err := c.line(); err != nil || len(line) > 0 {
+			return errors.Join(err, errRequest)
 		}
 	}
 }

@@ -2,43 +2,85 @@ package echo
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"net"
-	"strconv"
+	"time"
 
-	"github.com/gatemark/gatemark/marker"
+	"github.com/gatemark/gatemark/echo/events"
+	"github.com/gatemark/gatemark/echo/fault"
 )
 
-// identity is what every response of this server carries.
-func identity(o Options) []byte {
-	return []byte("Content-Type: text/plain\r\n" +
-		marker.PodHeader + ": " + o.Pod + "\r\n" +
-		marker.InstanceHeader + ": " + o.Instance + "\r\n")
-}
-
-// page is what bodies are made of.
-var page = bytes.Repeat([]byte("gatemark"), 8<<10)
-
-// A session serves one connection.
+// A session serves one HTTP/1.1 connection.
 type session struct {
-	server *Server
-	conn   net.Conn
-	buffer []byte // what was read and not used is buffer[start:end]
-	start  int
-	end    int
-	out    []byte // responses not written yet
-	count  *tally // of the last request, which the next is most often like
+	server  *Server
+	wire    *wire
+	conn    net.Conn // the wire, or TLS on it
+	request request
+	reply   reply
+	buffer  []byte // what was read and not used is buffer[start:end]
+	start   int
+	end     int
+	out     []byte // responses not written yet
+	raw     []byte // the request's head
+	pinned  []byte // a head that had to make room for its body
+	body    []byte // of the request, where it is wanted or came with the head
+	kept    []byte // what body is made of
+	decoder *events.Decoder
+	event   events.Event
+	count   *tally // of the last request, which the next is most often like
 }
 
-var errClosing = errors.New("closing")
+var (
+	errClosing = errors.New("closing")
+	errHTTP2   = errors.New("the client speaks HTTP/2")
+	errHanded  = errors.New("the connection belongs to somebody else now")
+)
 
-func (s *Server) serve(conn net.Conn) {
-	defer s.remove(conn)
-	c := &session{server: s, conn: conn, buffer: make([]byte, 4<<10), out: make([]byte, 0, 1<<10)}
+// preface is how HTTP/2 begins, as far as it looks like a head.
+const preface = "PRI * HTTP/2.0"
+
+// serve serves a connection to its end.
+func (s *Server) serve(w *wire, secure *tls.Config) {
+	if !s.enter(w) {
+		return
+	}
+	defer s.wait.Done()
+	conn, isHTTP2, err := s.secure(w, secure)
+	switch {
+	case err != nil:
+		w.Close() // counted where the handshake is
+		return
+	case isHTTP2:
+		w.speaks(http2TLS)
+		s.http2.hand(conn)
+		return
+	}
+	c := &session{server: s, wire: w, conn: conn, buffer: make([]byte, 4<<10), out: make([]byte, 0, 1<<10)}
 	// An error is the connection's end; those that matter are counted where
 	// they occur.
-	for c.next() == nil {
+	for err == nil {
+		err = c.next()
 	}
+	switch {
+	case errors.Is(err, errHTTP2):
+		w.speaks(http2Plain)
+		s.http2.hand(&replay{conn, c.buffer[:c.end]})
+	case !errors.Is(err, errHanded):
+		conn.Close() // the peer may have gone first
+		w.Close()
+	}
+}
+
+// enter registers the goroutine, unless the server has stopped.
+func (s *Server) enter(w *wire) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wires == nil {
+		return false
+	}
+	s.wait.Add(1)
+	return true
 }
 
 // next answers one request. Responses are written when no further request has
@@ -48,26 +90,96 @@ func (c *session) next() error {
 	if err != nil {
 		return err
 	}
-	var r request
-	err = r.parse(head)
-	if err != nil && !errors.Is(err, errSize) {
-		return c.refuse("400 Bad Request", err)
+	r := &c.request
+	problem := r.parse(head)
+	if problem != nil && !errors.Is(problem, errSize) {
+		if string(head) == preface && c.wire.requests.Load() == 0 && c.conn == c.wire {
+			return errHTTP2
+		}
+		return c.refuse("400 Bad Request", problem)
 	}
-	status := 200
+	c.raw = head
+	c.server.counters.flight.enter()
+	defer c.server.counters.flight.leave()
+	if err := c.readBody(head); err != nil {
+		return err
+	}
+	return c.answer(problem)
+}
+
+// answer answers the request that was read.
+func (c *session) answer(problem error) error {
+	r, s := &c.request, c.server
+	c.reply = reply{status: 200, size: r.size, last: r.close || r.oldVersion && !r.keepAlive || s.closing.Load()}
+	set := s.faults.Load()
+	if problem != nil {
+		c.reply.bad(problem)
+		return c.done(nil)
+	}
+	health := set.Health(r.target)
+	if !health && set.Quiet() && r.delay == nil && r.status == nil {
+		if r.upgrade {
+			return c.webSocket(nil)
+		}
+		c.receive()
+		return c.done(nil)
+	}
+	return c.faulty(set, health)
+}
+
+// faulty answers a request that a fault may concern.
+func (c *session) faulty(set *fault.Set, health bool) error {
+	r := &c.request
+	q := inquiry{delay: r.delay, status: r.status, read: time.Now()}
+	q.Query = fault.Query{Path: r.path(), Host: r.host, Route: r.route, Health: health, Kinds: fault.Waits | fault.Answers}
+	// What was answered before this one must not wait with it.
+	if err := c.flush(); err != nil {
+		return err
+	}
+	v, err := c.server.judge(&q, c.server.stopped)
+	if errors.Is(err, errGone) {
+		return err
+	}
 	if err != nil {
-		status = 400
+		c.reply.bad(err)
+		return c.done(nil)
 	}
-	last := r.close || r.oldVersion && !r.keepAlive || c.server.closing.Load()
-	c.tally(r.route, status)
-	c.respond(&r, err, last)
-	// The head's slices end here: the body needs the buffer.
-	if err := c.skipBody(&r); err != nil {
+	if health {
+		c.reply.status, c.reply.health = set.HealthStatus(), true
+	}
+	c.reply.verdict, c.reply.read = v, q.read
+	if r.upgrade && (v.Kind == fault.None || v.Kind == fault.TrickleKind) {
+		return c.webSocket(&q)
+	}
+	switch v.Kind {
+	case fault.StatusKind:
+		c.reply.status, c.reply.retryAfter = v.Code, v.RetryAfter
+	case fault.None, fault.TrickleKind:
+		if !health {
+			c.receive()
+		}
+	default:
+		c.reply.status = 0
+	}
+	return c.done(&v)
+}
+
+// done counts and writes the reply. The verdict is nil for a proper one.
+func (c *session) done(v *fault.Verdict) error {
+	if c.reply.health {
+		c.wire.requests.Add(1)
+		c.server.health.count(c.wire.RemoteAddr(), string(c.request.agent), c.reply.status)
+	} else {
+		c.tally(c.request.route, c.reply.status)
+	}
+	if v != nil && v.Kind != fault.None && v.Kind != fault.StatusKind {
+		return c.wrong(v)
+	}
+	c.appendHead()
+	if err := c.appendBody(c.reply.size); err != nil {
 		return err
 	}
-	if err := c.body(&r, err); err != nil {
-		return err
-	}
-	if last {
+	if c.reply.last {
 		return errors.Join(c.flush(), errClosing)
 	}
 	if c.start == c.end {
@@ -112,67 +224,6 @@ func (c *session) fill() error {
 	if n > 0 {
 		return nil
 	}
-	return err
-}
-
-// respond appends the response's head.
-func (c *session) respond(r *request, problem error, last bool) {
-	out := c.out
-	if r.expects && !r.oldVersion {
-		out = append(out, "HTTP/1.1 100 Continue\r\n\r\n"...)
-	}
-	size := r.size
-	if problem == nil {
-		out = append(out, "HTTP/1.1 200 OK\r\n"...)
-	} else {
-		out = append(out, "HTTP/1.1 400 Bad Request\r\n"...)
-		size = len(problem.Error()) + 1
-	}
-	out = append(out, c.server.identity...)
-	if len(r.route) > 0 {
-		out = append(append(append(out, marker.RouteHeader+": "...), r.route...), '\r', '\n')
-	}
-	if len(r.generation) > 0 {
-		out = append(append(append(out, marker.GenerationHeader+": "...), r.generation...), '\r', '\n')
-	}
-	if last {
-		out = append(out, "Connection: close\r\n"...)
-	} else if r.oldVersion {
-		out = append(out, "Connection: keep-alive\r\n"...)
-	}
-	out = append(out, "Content-Length: "...)
-	out = strconv.AppendInt(out, int64(size), 10)
-	c.out = append(out, "\r\n\r\n"...)
-}
-
-// body appends the response's body, or writes it where it is large.
-func (c *session) body(r *request, problem error) error {
-	switch {
-	case r.head:
-		return nil
-	case problem != nil:
-		c.out = append(append(c.out, problem.Error()...), '\n')
-		return nil
-	}
-	for left := r.size; left > 0; {
-		n := min(left, len(page))
-		c.out = append(c.out, page[:n]...)
-		left -= n
-		if left > 0 {
-			if err := c.flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (c *session) flush() error {
-	if len(c.out) == 0 {
-		return nil
-	}
-	_, err := c.conn.Write(c.out)
-	c.out = c.out[:0]
 	return err
 }
 

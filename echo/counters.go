@@ -6,6 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gatemark/gatemark/echo/events"
+	"github.com/gatemark/gatemark/echo/fault"
 )
 
 // Counters are what a server has seen since it started.
@@ -14,22 +17,60 @@ type Counters struct {
 	Instance string    `json:"instance"`
 	Started  time.Time `json:"started"`
 	// Accepted counts connections, Open those that are open, and AcceptErrors
-	// those that could not be accepted.
+	// those that could not be accepted and ports that could not be opened.
 	Accepted     int64 `json:"accepted"`
 	Open         int64 `json:"open"`
 	AcceptErrors int64 `json:"acceptErrors"`
 	// Requests is the sum of Routes.
 	Requests int64 `json:"requests"`
+	// InFlight is how many requests are being answered, and MostInFlight how
+	// many ever were at once. WebSocket connections are none.
+	InFlight     int64 `json:"inFlight"`
+	MostInFlight int64 `json:"mostInFlight"`
+	// Protocols is what passed by protocol.
+	Protocols []ProtocolCount `json:"protocols"`
+	// TLS counts handshakes.
+	TLS HandshakeCounts `json:"tls"`
 	// Routes is sorted by route and status.
 	Routes []RouteCount `json:"routes"`
+	// GRPC counts calls, which are requests too, by their status.
+	GRPC []GRPCCount `json:"grpc"`
+	// WebSocketMessages counts messages that were echoed.
+	WebSocketMessages int64 `json:"webSocketMessages"`
+	// Health counts health checks, which are not among Requests.
+	Health HealthCounts `json:"health"`
+	// Applied counts faults that were applied, by kind. Rules are those in
+	// force; their counts begin at 0 when they are set.
+	Applied map[string]int64  `json:"applied"`
+	Rules   []fault.RuleCount `json:"rules"`
+	// Delays is what requests really waited that were delayed or stalled.
+	Delays DelayCounts   `json:"delays"`
+	Events events.Counts `json:"events"`
+}
+
+// A ProtocolCount is what passed in one protocol. Bytes are counted on the
+// wire, as they are between TLS and TCP.
+type ProtocolCount struct {
+	Protocol    string `json:"protocol"`
+	Connections int64  `json:"connections"`
+	Requests    int64  `json:"requests"`
+	BytesIn     int64  `json:"bytesIn"`
+	BytesOut    int64  `json:"bytesOut"`
 }
 
 // A RouteCount is the number of requests of one route, empty for requests
-// without a marker, that were answered with one status.
+// without a marker, that were answered with one status. Status 0 is no answer
+// that would have one: reset, closed, hung or garbage.
 type RouteCount struct {
 	Route    string `json:"route"`
 	Status   int    `json:"status"`
 	Requests int64  `json:"requests"`
+}
+
+// A GRPCCount is the number of calls that were answered with one status.
+type GRPCCount struct {
+	Status int   `json:"status"`
+	Calls  int64 `json:"calls"`
 }
 
 // maxRoutes bounds the routes that are counted by name: a header field that a
@@ -41,10 +82,31 @@ const (
 
 type counters struct {
 	accepted, acceptErrors atomic.Int64
+	messages               atomic.Int64
+	grpc                   [17]atomic.Int64
+	flight                 flight
+	handshakes             handshakes
+	// protocols are the counts of connections that have ended.
+	protocols [protocols]struct {
+		closed atomic.Int64
+		traffic
+	}
 
 	mu     sync.Mutex
 	routes map[tallyKey]*tally
 }
+
+// flight counts what is under way.
+type flight struct{ now, most atomic.Int64 }
+
+func (f *flight) enter() {
+	n := f.now.Add(1)
+	for most := f.most.Load(); n > most && !f.most.CompareAndSwap(most, n); {
+		most = f.most.Load()
+	}
+}
+
+func (f *flight) leave() { f.now.Add(-1) }
 
 type tallyKey struct {
 	route  string
@@ -63,6 +125,7 @@ func (c *session) tally(route []byte, status int) {
 		c.count = c.server.counters.find(string(route), status)
 	}
 	c.count.n.Add(1)
+	c.wire.requests.Add(1)
 }
 
 func (c *counters) find(route string, status int) *tally {
@@ -91,8 +154,17 @@ func (c *counters) find(route string, status int) *tally {
 func (s *Server) Counters() Counters {
 	out := Counters{
 		Pod: s.options.Pod, Instance: s.options.Instance, Started: s.started,
-		Accepted: s.counters.accepted.Load(), Open: int64(s.open()), AcceptErrors: s.counters.acceptErrors.Load(),
-		Routes: []RouteCount{},
+		Accepted: s.counters.accepted.Load(), AcceptErrors: s.counters.acceptErrors.Load(),
+		InFlight: s.counters.flight.now.Load(), MostInFlight: s.counters.flight.most.Load(),
+		TLS: s.counters.handshakes.counts(), Routes: []RouteCount{}, GRPC: []GRPCCount{}, WebSocketMessages: s.counters.messages.Load(),
+		Health: s.health.counts(), Applied: s.totals.Counts(), Rules: s.faults.Load().Counts(),
+		Delays: s.applied.counts(), Events: s.events.Counts(),
+	}
+	out.Protocols, out.Open = s.protocolCounts()
+	for status := range s.counters.grpc {
+		if n := s.counters.grpc[status].Load(); n > 0 {
+			out.GRPC = append(out.GRPC, GRPCCount{status, n})
+		}
 	}
 	s.counters.mu.Lock()
 	for _, t := range s.counters.routes {
@@ -105,4 +177,31 @@ func (s *Server) Counters() Counters {
 		return cmp.Or(cmp.Compare(a.Route, b.Route), cmp.Compare(a.Status, b.Status))
 	})
 	return out
+}
+
+// protocolCounts adds what open connections have counted to what ended ones
+// had, and returns how many are open.
+func (s *Server) protocolCounts() ([]ProtocolCount, int64) {
+	var connections [protocols]int64
+	var sums [protocols]traffic
+	s.mu.Lock()
+	open := int64(len(s.wires))
+	for p := range sums {
+		connections[p] = s.counters.protocols[p].closed.Load()
+		sums[p].add(&s.counters.protocols[p].traffic)
+	}
+	for w := range s.wires {
+		p := w.protocol.Load()
+		connections[p]++
+		sums[p].add(&w.traffic)
+	}
+	s.mu.Unlock()
+	out := []ProtocolCount{}
+	for p := range sums {
+		if connections[p] > 0 {
+			t := &sums[p]
+			out = append(out, ProtocolCount{protocolNames[p], connections[p], t.requests.Load(), t.in.Load(), t.out.Load()})
+		}
+	}
+	return out, open
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/gatemark/gatemark/echo/events"
 	"github.com/gatemark/gatemark/marker"
 )
 
@@ -25,14 +26,30 @@ type request struct {
 	chunked    bool
 	length     int64 // of its body
 	size       int   // of the body that it asks for
+	upgrade    bool  // to WebSocket
+	structured bool  // its body is a CloudEvent
 
-	route, generation []byte
+	target, host, agent []byte
+	route, generation   []byte
+	delay, status       []byte // that it asks for
+	event               events.Event
 }
+
+// path is the target without its query.
+func (r *request) path() []byte {
+	path, _, _ := bytes.Cut(r.target, query)
+	return path
+}
+
+// binary reports whether the header is a CloudEvent's.
+func (r *request) binary() bool { return len(r.event.Specversion) > 0 }
 
 var (
 	errRequest = errors.New("malformed request")
 	errSize    = errors.New("body size is not a number in range")
 )
+
+var query = []byte{'?'}
 
 var (
 	headEnd    = []byte("\r\n\r\n")
@@ -60,6 +77,7 @@ func (r *request) parse(head []byte) error {
 	default:
 		return errRequest
 	}
+	r.target = target
 	sizeErr := r.query(target)
 	for len(fields) > 0 {
 		line, fields, _ = bytes.Cut(fields, lineEnd)
@@ -107,9 +125,30 @@ func (r *request) field(line []byte) error {
 	name, value := line[:colon], bytes.TrimSpace(line[colon+1:])
 	// Few fields matter; their lengths tell most of the others apart.
 	switch len(name) {
-	case len(marker.RouteHeader): // and Content-Length
+	case len("Host"):
+		if is(name, "Host") {
+			r.host = value
+		}
+	case len("Expect"):
+		r.expects = r.expects || is(name, "Expect") && is(value, "100-continue")
+	case len("Upgrade"):
+		r.upgrade = r.upgrade || is(name, "Upgrade") && is(value, "websocket")
+	case len("Connection"): // and User-Agent
+		if is(name, "Connection") {
+			r.close = r.close || is(value, "close")
+			r.keepAlive = r.keepAlive || is(value, "keep-alive")
+		} else if is(name, "User-Agent") {
+			r.agent = value
+		}
+	case len("Content-Type"):
+		if is(name, "Content-Type") {
+			r.structured = isStructured(value)
+		}
+	case len(marker.RouteHeader): // and Content-Length, and a delay's
 		if is(name, marker.RouteHeader) {
 			r.route = value
+		} else if is(name, marker.DelayHeader) {
+			r.delay = value
 		} else if is(name, "Content-Length") {
 			n, err := strconv.ParseUint(string(value), 10, 62)
 			if err != nil {
@@ -125,17 +164,38 @@ func (r *request) field(line []byte) error {
 		if is(name, marker.SizeHeader) {
 			return r.setSize(value)
 		}
-	case len("Connection"):
-		if is(name, "Connection") {
-			r.close = r.close || is(value, "close")
-			r.keepAlive = r.keepAlive || is(value, "keep-alive")
+	case len(marker.StatusHeader):
+		if is(name, marker.StatusHeader) {
+			r.status = value
 		}
-	case len("Expect"):
-		r.expects = r.expects || is(name, "Expect") && is(value, "100-continue")
 	case len("Transfer-Encoding"):
 		r.chunked = r.chunked || is(name, "Transfer-Encoding")
 	}
+	if len(name) > 3 && name[2] == '-' && name[0]|0x20 == 'c' && name[1]|0x20 == 'e' {
+		r.attribute(name[3:], value)
+	}
 	return nil
+}
+
+// attribute takes a CloudEvent's from a header field.
+func (r *request) attribute(name, value []byte) {
+	switch {
+	case is(name, "id"):
+		r.event.ID = value
+	case is(name, "source"):
+		r.event.Source = value
+	case is(name, "type"):
+		r.event.Type = value
+	case is(name, "specversion"):
+		r.event.Specversion = value
+	}
+}
+
+const structuredType = "application/cloudevents+json"
+
+func isStructured(contentType []byte) bool {
+	kind, _, _ := bytes.Cut(contentType, []byte{';'})
+	return is(bytes.TrimSpace(kind), structuredType)
 }
 
 func is(text []byte, want string) bool {

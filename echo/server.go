@@ -12,13 +12,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gatemark/gatemark/echo/clock"
+	"github.com/gatemark/gatemark/echo/events"
+	"github.com/gatemark/gatemark/echo/fault"
 )
 
-// Options say who the server is and where it listens.
+// Options say who the server is, where it listens, and what it does wrong.
 type Options struct {
 	// Listen is the address for requests. Default ":8080".
 	Listen string
-	// Admin is the address for counters and health. Empty for none.
+	// TLS is the port for requests over TLS. Without an address there is none.
+	TLS TLS
+	// Admin is the address for counters, health and faults. Empty for none.
 	Admin string
 	// Pod is the name in marker.PodHeader. Default is the host's name, which
 	// in a pod is the pod's.
@@ -30,11 +36,18 @@ type Options struct {
 	// has ended, while the server says that it is not ready: a cluster needs
 	// time to stop sending them.
 	Drain time.Duration
+	// Faults are in force from the start.
+	Faults fault.Faults
+	// EventStatus answers CloudEvents. Default 202.
+	EventStatus int
 }
 
 func (o *Options) setDefaults() error {
 	if o.Listen == "" {
 		o.Listen = ":8080"
+	}
+	if o.EventStatus == 0 {
+		o.EventStatus = http.StatusAccepted
 	}
 	if o.Pod == "" {
 		name, err := os.Hostname()
@@ -55,17 +68,31 @@ func (o *Options) setDefaults() error {
 type Server struct {
 	options  Options
 	started  time.Time
-	listener net.Listener
+	ports    []*port
 	admin    net.Listener // nil for none
 	identity []byte       // the header fields that every response carries
+	http2    *http2Server
+	clock    *clock.Clock
 
 	counters counters
-	ready    atomic.Bool
-	// closing makes every connection close after its next response.
+	health   healthCounters
+	events   *events.Receiver
+	applied  delays // what requests really waited
+
+	changing sync.Mutex // held by a request to change faults
+	setting  sync.Mutex // held while faults or ports change
+	faults   atomic.Pointer[fault.Set]
+	totals   fault.Totals
+	refusing bool // whether the ports are closed by a fault
+
+	ready atomic.Bool
+	// closing makes every connection close after its next response, and
+	// stopped is closed when nobody may wait any longer.
 	closing atomic.Bool
+	stopped chan struct{}
 
 	mu    sync.Mutex
-	conns map[net.Conn]struct{} // nil once the server has stopped
+	wires map[*wire]struct{} // nil once the server has stopped
 	wait  sync.WaitGroup
 }
 
@@ -74,17 +101,63 @@ func Listen(o Options) (*Server, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, started: time.Now(), identity: identity(o), conns: map[net.Conn]struct{}{}}
-	var err error
-	if s.listener, err = net.Listen("tcp", o.Listen); err != nil {
-		return nil, fmt.Errorf("listen for requests: %w", err)
+	s := &Server{
+		options: o, started: time.Now(), identity: identity(o), events: events.NewReceiver(),
+		wires: map[*wire]struct{}{}, stopped: make(chan struct{}),
 	}
-	if o.Admin != "" {
-		if s.admin, err = net.Listen("tcp", o.Admin); err != nil {
-			return nil, errors.Join(fmt.Errorf("listen for the admin: %w", err), s.listener.Close())
-		}
+	s.applied.init()
+	s.http2 = newHTTP2(s)
+	set, err := fault.Compile(o.Faults, &s.totals)
+	if err != nil {
+		return nil, err
+	}
+	s.faults.Store(set)
+	if err := s.listen(); err != nil {
+		return nil, errors.Join(err, s.closePorts())
+	}
+	if s.clock, err = clock.New(); err != nil {
+		return nil, errors.Join(err, s.closePorts())
 	}
 	return s, nil
+}
+
+func (s *Server) listen() error {
+	secure, err := s.options.TLS.config(s.options.Pod)
+	if err != nil {
+		return err
+	}
+	plain := &port{address: s.options.Listen}
+	s.ports = append(s.ports, plain)
+	if err := plain.open(); err != nil {
+		return fmt.Errorf("listen for requests: %w", err)
+	}
+	if s.options.TLS.Listen != "" {
+		p := &port{address: s.options.TLS.Listen, tls: secure}
+		s.ports = append(s.ports, p)
+		if err := p.open(); err != nil {
+			return fmt.Errorf("listen for requests over TLS: %w", err)
+		}
+	}
+	if s.options.Admin != "" {
+		if s.admin, err = net.Listen("tcp", s.options.Admin); err != nil {
+			return fmt.Errorf("listen for the admin: %w", err)
+		}
+	}
+	return nil
+}
+
+// closePorts closes what listen opened.
+func (s *Server) closePorts() error {
+	var errs []error
+	for _, p := range s.ports {
+		errs = append(errs, p.close())
+	}
+	if s.admin != nil {
+		if err := s.admin.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Serve listens and serves until the context ends.
@@ -97,9 +170,17 @@ func Serve(ctx context.Context, o Options) error {
 }
 
 // Address is where requests are answered.
-func (s *Server) Address() net.Addr { return s.listener.Addr() }
+func (s *Server) Address() net.Addr { return s.ports[0].bound }
 
-// AdminAddress is where counters and health are, or nil.
+// TLSAddress is where requests over TLS are answered, or nil.
+func (s *Server) TLSAddress() net.Addr {
+	if len(s.ports) < 2 {
+		return nil
+	}
+	return s.ports[1].bound
+}
+
+// AdminAddress is where counters, health and faults are, or nil.
 func (s *Server) AdminAddress() net.Addr {
 	if s.admin == nil {
 		return nil
@@ -110,8 +191,16 @@ func (s *Server) AdminAddress() net.Addr {
 // Serve answers until the context ends and the time to drain has passed. Then
 // it closes its ports and its connections, and returns nil.
 func (s *Server) Serve(ctx context.Context) error {
-	failed := make(chan error, 2)
-	go func() { failed <- s.accept() }()
+	failed := make(chan error, 1)
+	s.http2.start()
+	for _, p := range s.ports {
+		s.accept(p)
+	}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.watchPorts()
+	}()
 	admin := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
 	if s.admin != nil {
 		go func() { failed <- admin.Serve(s.admin) }()
@@ -127,7 +216,9 @@ func (s *Server) Serve(ctx context.Context) error {
 		case err = <-failed:
 		}
 	}
-	return errors.Join(err, s.stop(), admin.Close())
+	err = errors.Join(err, s.stop(), admin.Close())
+	<-watched
+	return errors.Join(err, s.clock.Close())
 }
 
 // lastResponses is how long clients have, once the ports are closed, to fetch
@@ -136,65 +227,22 @@ const lastResponses = 100 * time.Millisecond
 
 func (s *Server) stop() error {
 	s.closing.Store(true)
-	err := s.listener.Close()
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
-	}
+	s.setting.Lock() // no port opens again
+	err := s.closePorts()
+	s.setting.Unlock()
 	if s.options.Drain > 0 {
-		time.Sleep(lastResponses)
+		s.http2.shutDown(lastResponses)
 	}
+	close(s.stopped)
+	s.faults.Load().Replace() // who is stalled, and watchPorts
 	s.mu.Lock()
-	for conn := range s.conns {
-		conn.Close() // its goroutine sees the error
-	}
-	s.conns = nil
+	wires := s.wires
+	s.wires = nil
 	s.mu.Unlock()
+	for w := range wires {
+		w.Close() // its goroutine sees the error
+	}
+	err = errors.Join(err, s.http2.close())
 	s.wait.Wait()
 	return err
-}
-
-func (s *Server) accept() error {
-	for {
-		conn, err := s.listener.Accept()
-		switch {
-		case err == nil:
-			s.counters.accepted.Add(1)
-			if s.add(conn) {
-				go s.serve(conn)
-			}
-		case errors.Is(err, net.ErrClosed):
-			return nil
-		default:
-			// Out of descriptors, or a connection that ended before it was
-			// accepted. Neither is a reason to stop.
-			s.counters.acceptErrors.Add(1)
-			time.Sleep(5 * time.Millisecond)
-		}
-	}
-}
-
-func (s *Server) add(conn net.Conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns == nil {
-		conn.Close()
-		return false
-	}
-	s.conns[conn] = struct{}{}
-	s.wait.Add(1)
-	return true
-}
-
-func (s *Server) remove(conn net.Conn) {
-	conn.Close() // the peer may have gone first
-	s.mu.Lock()
-	delete(s.conns, conn)
-	s.mu.Unlock()
-	s.wait.Done()
-}
-
-func (s *Server) open() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns)
 }

@@ -30,12 +30,19 @@ const (
 	PodHeader = "Gatemark-Pod"
 	// InstanceHeader tells two starts of one backend pod apart.
 	InstanceHeader = "Gatemark-Instance"
+	// AppliedHeader is the delay that echo really applied to this request, in
+	// nanoseconds: from the request's last byte read to the response's write.
+	AppliedHeader = "Gatemark-Delay-Applied"
 )
 
 // Header fields with which a request asks echo for something.
 const (
 	// SizeHeader asks for a response body of this many bytes.
 	SizeHeader = "Gatemark-Size"
+	// DelayHeader asks for a delay, as Go writes durations: "5ms".
+	DelayHeader = "Gatemark-Delay"
+	// StatusHeader asks for a status, 200 to 599.
+	StatusHeader = "Gatemark-Status"
 )
 
 // Prefix is what the names of all header fields of this package begin with.
