@@ -32,6 +32,10 @@ type Cluster struct {
 	// not there already.
 	// It is nil where nodes can only pull.
 	LoadImage func(context.Context, image.Image) error
+	// AllowRealtime lets threads of a running pod, by its UID, become real-time
+	// threads, if the pod's rights allow it. It is nil where that is nobody's
+	// to say.
+	AllowRealtime func(uid string) error
 	// AuditLog is the path of the API server's audit log on the nodes, or "".
 	AuditLog string
 }
@@ -42,7 +46,7 @@ func FromLocal(c *local.Cluster) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Kind: Local, Name: c.Name(), Config: config, AuditLog: c.AuditLog(),
+	return &Cluster{Kind: Local, Name: c.Name(), Config: config, AuditLog: c.AuditLog(), AllowRealtime: c.AllowRealtime,
 		LoadImage: func(ctx context.Context, img image.Image) error { return loadImage(ctx, c, img) }}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gatemark/gatemark/cluster/local/cgroup"
 	"github.com/gatemark/gatemark/cluster/local/handshake"
 	"github.com/gatemark/gatemark/cluster/local/layout"
 	"github.com/gatemark/gatemark/cluster/local/supervisor"
@@ -121,6 +122,30 @@ func (c *Cluster) CacheDir() string { return c.dir.Cache() }
 // CgroupRoot returns the cgroup that holds one for each component, by its
 // name, and "pods". The path is below each hierarchy's mount.
 func (c *Cluster) CgroupRoot() string { return supervisor.CgroupRoot(c.record.Name) }
+
+// realtimeShare is how much of each CPU a pod's real-time threads may take.
+const realtimeShare = 0.5
+
+// AllowRealtime lets threads of a pod that runs become real-time threads, if
+// the pod's own rights allow it. The pod is named by its UID.
+func (c *Cluster) AllowRealtime(uid string) error {
+	hierarchies, err := cgroup.Hierarchies()
+	if err != nil {
+		return err
+	}
+	for _, h := range hierarchies {
+		pods := filepath.Join(h.Path, c.CgroupRoot(), "pods/kubepods")
+		for _, class := range []string{"", "burstable", "besteffort"} { // of its quality of service
+			dir := filepath.Join(pods, class, "pod"+uid)
+			if _, err := os.Stat(dir); err != nil {
+				continue
+			}
+			path := strings.TrimPrefix(dir, h.Path)
+			return cgroup.AllowRealtime(hierarchies, path, realtimeShare)
+		}
+	}
+	return fmt.Errorf("pod %s has no cgroup", uid)
+}
 
 func (c *Cluster) supervisorRecord() (supervisor.Record, error) {
 	var r supervisor.Record

@@ -42,10 +42,10 @@ type Session struct {
 	// Image is the runner's.
 	Image string
 	Dir   result.Directory
-	// Realtime lets the runner give its prober's thread priority. It takes
-	// root and CAP_SYS_NICE in the runner's pod, which not every cluster
-	// allows.
-	Realtime bool
+	// Realtime, if it is not nil, lets the runner give its prober's thread
+	// priority: its pod gets root and CAP_SYS_NICE, which not every cluster
+	// allows, and once it runs Realtime is called with the pod's UID.
+	Realtime func(uid string) error
 	// Spare are labels whose bearers Remove leaves: implementations, which
 	// are uninstalled in their own way.
 	Spare []string
@@ -145,7 +145,7 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	objects, err := kube.Render("runner.yaml", runnerManifest, map[string]any{
-		"Namespace": config.Namespace, "Token": s.token, "Config": string(text), "Image": s.Image, "Realtime": s.Realtime,
+		"Namespace": config.Namespace, "Token": s.token, "Config": string(text), "Image": s.Image, "Realtime": s.Realtime != nil,
 		"AuditLog": config.AuditLog, "AuditDir": path.Dir(config.AuditLog),
 	})
 	if err != nil {
@@ -164,11 +164,18 @@ func (s *Session) key() client.ObjectKey {
 func (s *Session) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	_, err := kube.Wait(ctx, s.Kube, "pod "+s.key().String(), s.key(), func(pod *corev1.Pod) (bool, string) {
+	pod, err := kube.Wait(ctx, s.Kube, "pod "+s.key().String(), s.key(), func(pod *corev1.Pod) (bool, string) {
 		// One that has ended is follow's to find.
 		return pod.Status.Phase == corev1.PodRunning || ended(pod), podWords(pod)
 	})
-	return err
+	if err != nil || s.Realtime == nil || ended(pod) {
+		return err
+	}
+	if err := s.Realtime(string(pod.UID)); err != nil {
+		// The prober is less punctual without it, and measures how punctual it is.
+		s.Progress.Printf("the runner's prober gets no priority: %v", err)
+	}
+	return nil
 }
 
 // ended reports whether a pod will never run again.

@@ -157,7 +157,7 @@ func (c *conductor) prepare(ctx context.Context) error {
 
 func (c *conductor) newSession(config engine.Config) *session.Session {
 	return &session.Session{Kube: c.kube, Config: config, Image: c.run.Environment.Runner.Ref, Dir: c.dir, Progress: c.progress,
-		Realtime: c.cluster.Kind == cluster.Local, Spare: []string{install.PartLabel}}
+		Realtime: c.cluster.AllowRealtime, Spare: []string{install.PartLabel}}
 }
 
 func (c *conductor) openCluster(ctx context.Context) (err error) {

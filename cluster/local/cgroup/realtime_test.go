@@ -1,0 +1,54 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAllowRealtime asks this machine's kernel, where it divides the time of
+// real-time threads between cgroups.
+func TestAllowRealtime(t *testing.T) {
+	hierarchies, err := Hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := -1
+	for j, h := range hierarchies {
+		if _, err := os.Stat(filepath.Join(h.Path, "cpu.rt_runtime_us")); err == nil {
+			i = j
+		}
+	}
+	if i < 0 {
+		t.Skip("this kernel does not divide the time of real-time threads")
+	}
+	if unix.Access(hierarchies[i].Path, unix.W_OK) != nil {
+		t.Skip("cgroups cannot be made here")
+	}
+	name := fmt.Sprintf("gatemark-test-%d", os.Getpid())
+	cpu := hierarchies[i : i+1]
+	t.Cleanup(func() {
+		if err := Remove(t.Context(), cpu, "/"+name); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+	})
+	path := "/" + name + "/pods/one"
+	for _, container := range []string{"a", "b"} {
+		if err := Make(cpu, path+"/"+container); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // again changes nothing
+		if err := AllowRealtime(cpu, path, 0.1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(cpu[0].Path, path, "a/cpu.rt_runtime_us"))
+	if err != nil || strings.TrimSpace(string(text)) != "50000" {
+		t.Errorf("one of two containers has %q, %v", text, err)
+	}
+}
