@@ -68,7 +68,7 @@ func (c *conn) connect() bool {
 	var err error
 	if c.wire, err = dial(c.lane.target.Address); err == nil {
 		c.open, c.used = true, true
-		err = c.loop.poller.add(c.wire.descriptor(), c.place, c.tag)
+		err = c.loop.poller.Add(c.wire.descriptor(), c.place, c.tag)
 	}
 	if err != nil {
 		c.fail(err, c.loop.now())

@@ -321,7 +321,7 @@ func TestOurOwnFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	lane := &o.Lanes[0]
-	if n := lane.Transition.Errors[load.Other]; n == 0 || n != lane.Transition.ErrorCount() {
+	if n := lane.Transition.Errors[load.DescriptorsExhausted]; n == 0 || n != lane.Transition.ErrorCount() {
 		t.Errorf("errors %v", lane.Transition.Errors)
 	}
 	if len(lane.Examples) == 0 || !strings.Contains(lane.Examples[0].Text, "too many open files") {
@@ -330,7 +330,7 @@ func TestOurOwnFailure(t *testing.T) {
 	if lane.First.By.Before(g.before) || !lane.Stable.Seen() {
 		t.Errorf("first %v, stable %v", lane.First, lane.Stable)
 	}
-	if err := o.Valid(); err == nil || !strings.Contains(err.Error(), "reasons of our own: other") {
+	if err := o.Valid(); err == nil || !strings.Contains(err.Error(), "reasons of our own: descriptors exhausted") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gatemark/gatemark/load/poll"
 )
 
 // never is an instant that does not come.
@@ -20,7 +22,7 @@ const never = time.Duration(math.MaxInt64)
 // are times since epoch.
 type loop struct {
 	options Options
-	poller  *poller
+	poller  *poll.Poller
 	// realtime is whether the thread runs before all ordinary ones.
 	realtime bool
 	epoch    time.Time
@@ -44,7 +46,7 @@ type loop struct {
 }
 
 func newLoop(targets []Target, options Options) (*loop, error) {
-	poller, err := newPoller()
+	poller, err := poll.New()
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +73,14 @@ func (l *loop) do(f func()) error {
 		return ErrClosed
 	}
 	l.queue = append(l.queue, f)
-	return l.poller.wakeUp()
+	return l.poller.Wake()
 }
 
 func (l *loop) close() error {
 	l.mu.Lock()
 	if !l.closing {
 		l.closing = true
-		if err := l.poller.wakeUp(); err != nil {
+		if err := l.poller.Wake(); err != nil {
 			l.mu.Unlock()
 			return fmt.Errorf("stop prober: %w", err)
 		}
@@ -93,17 +95,17 @@ func (l *loop) run() {
 	// set on it ends with it.
 	runtime.LockOSThread()
 	defer close(l.finished)
-	sharpen()
+	poll.Sharpen()
 	if l.options.Realtime {
 		// Where the kernel refuses, a processor of its own still saves the
 		// thread the wait for one.
-		l.realtime = becomeRealtime()
-		addProcessor()
-		defer removeProcessor()
-		l.poller.selfish = true
+		l.realtime = poll.BecomeRealtime()
+		poll.AddProcessor()
+		defer poll.RemoveProcessor()
+		l.poller.Selfish = true
 	}
 	for {
-		err := l.poller.wait(l.next-l.now(), l.event)
+		err := l.poller.Wait(l.next-l.now(), l.event)
 		stop := l.takeQueue()
 		if err != nil || stop {
 			l.failure = errors.Join(err, l.shutDown())
@@ -139,7 +141,7 @@ func (l *loop) shutDown() error {
 	for _, c := range l.conns {
 		c.close()
 	}
-	return l.poller.close()
+	return l.poller.Close()
 }
 
 // event takes what the poller has to say about one connection. Probes that

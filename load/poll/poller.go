@@ -1,29 +1,34 @@
-package probe
+package poll
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// A poller is an epoll instance that can be woken up, and that sleeps with
+// A Poller is an epoll instance that can be woken up, and that sleeps with
 // nanosecond timeouts.
-type poller struct {
+type Poller struct {
 	epoll, wake int
 	ready       [64]unix.EpollEvent
 	// coarse is set where the kernel has no epoll_pwait2 (before 5.11).
 	coarse bool
-	// selfish keeps the runtime's processor while sleeping: see realtime.go.
-	selfish bool
+	// Selfish keeps the Go runtime's processor while sleeping: see thread.go.
+	Selfish bool
 }
+
+// forever is a timeout that is none.
+const forever = time.Duration(math.MaxInt64) / 2
 
 // wakePlace is the place of the descriptor that wakes the poller up.
 const wakePlace = -1
 
-func newPoller() (*poller, error) {
+// New makes one.
+func New() (*Poller, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("create epoll: %w", err)
@@ -32,15 +37,15 @@ func newPoller() (*poller, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create eventfd: %w", err), unix.Close(epoll))
 	}
-	p := &poller{epoll: epoll, wake: wake}
-	if err := p.add(wake, wakePlace, 0); err != nil {
-		return nil, errors.Join(err, p.close())
+	p := &Poller{epoll: epoll, wake: wake}
+	if err := p.Add(wake, wakePlace, 0); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-// add watches a descriptor until it is closed.
-func (p *poller) add(fd, place int, tag uint32) error {
+// Add watches a descriptor until it is closed.
+func (p *Poller) Add(fd, place int, tag uint32) error {
 	event := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
 		Fd:     int32(place), Pad: int32(tag),
@@ -51,7 +56,8 @@ func (p *poller) add(fd, place int, tag uint32) error {
 	return nil
 }
 
-func (p *poller) wakeUp() error {
+// Wake ends a sleep, or the next one. Any thread may call it.
+func (p *Poller) Wake() error {
 	one := [8]byte{0: 1}
 	// A full counter means that it is about to wake up.
 	if _, err := unix.Write(p.wake, one[:]); err != nil && !errors.Is(err, unix.EAGAIN) {
@@ -60,9 +66,9 @@ func (p *poller) wakeUp() error {
 	return nil
 }
 
-// wait sleeps until something happens, or for the time given at most, and
+// Wait sleeps until something happens, or for the time given at most, and
 // hands every event to handle.
-func (p *poller) wait(timeout time.Duration, handle func(place int, tag, flags uint32)) error {
+func (p *Poller) Wait(timeout time.Duration, handle func(place int, tag, flags uint32)) error {
 	n, err := p.sleep(max(timeout, 0))
 	if err != nil {
 		if errors.Is(err, unix.EINTR) {
@@ -84,7 +90,7 @@ func (p *poller) wait(timeout time.Duration, handle func(place int, tag, flags u
 	return nil
 }
 
-func (p *poller) sleep(timeout time.Duration) (int, error) {
+func (p *Poller) sleep(timeout time.Duration) (int, error) {
 	if !p.coarse {
 		n, err := p.sleepExactly(timeout)
 		if !errors.Is(err, unix.ENOSYS) {
@@ -97,14 +103,14 @@ func (p *poller) sleep(timeout time.Duration) (int, error) {
 	return unix.EpollWait(p.epoll, p.ready[:], int(milliseconds))
 }
 
-func (p *poller) sleepExactly(timeout time.Duration) (int, error) {
+func (p *Poller) sleepExactly(timeout time.Duration) (int, error) {
 	var limit *unix.Timespec
-	if timeout < never/2 {
+	if timeout < forever {
 		t := unix.NsecToTimespec(int64(timeout))
 		limit = &t
 	}
 	call := unix.Syscall6
-	if p.selfish {
+	if p.Selfish {
 		// The runtime's signals still end the sleep, so that it can stop the
 		// world at any time.
 		call = unix.RawSyscall6
@@ -117,6 +123,7 @@ func (p *poller) sleepExactly(timeout time.Duration) (int, error) {
 	return int(n), nil
 }
 
-func (p *poller) close() error {
+// Close gives the descriptors back.
+func (p *Poller) Close() error {
 	return errors.Join(unix.Close(p.wake), unix.Close(p.epoll))
 }
