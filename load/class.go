@@ -31,6 +31,8 @@ const (
 	// WrongMarker is an answer from another route, generation, backend, or
 	// with another body: misrouted.
 	WrongMarker
+	// GRPCStatus is a complete gRPC answer with a status that is not OK.
+	GRPCStatus
 	// Malformed is an answer that breaks the protocol.
 	Malformed
 	// Refused is a connection that the other side refused.
@@ -49,7 +51,10 @@ const (
 	AddressExhausted
 	// Unsent is a request that was due and never sent: the generator's own limit.
 	Unsent
-	// Other is everything else, such as no descriptors left.
+	// DescriptorsExhausted is no descriptor or memory left for a socket: the
+	// generator's own limit.
+	DescriptorsExhausted
+	// Other is everything else.
 	Other
 	// Classes is the number of classes.
 	Classes = iota
@@ -57,9 +62,9 @@ const (
 
 var classNames = [Classes]string{
 	OK: "ok", Status3xx: "status 3xx", Status4xx: "status 4xx", Status5xx: "status 5xx", StatusOther: "status other",
-	WrongMarker: "wrong marker", Malformed: "malformed", Refused: "refused", Reset: "reset", EOF: "eof",
+	WrongMarker: "wrong marker", GRPCStatus: "grpc status", Malformed: "malformed", Refused: "refused", Reset: "reset", EOF: "eof",
 	Timeout: "timeout", Unreachable: "unreachable", TLS: "tls", AddressExhausted: "address exhausted",
-	Unsent: "unsent", Other: "other",
+	Unsent: "unsent", DescriptorsExhausted: "descriptors exhausted", Other: "other",
 }
 
 // String is the class's name in results.
@@ -86,7 +91,9 @@ func (c *Class) UnmarshalText(text []byte) error {
 
 // Ours reports whether the class says something about the generator and
 // nothing about what it measures.
-func (c Class) Ours() bool { return c == AddressExhausted || c == Unsent || c == Other }
+func (c Class) Ours() bool {
+	return c == AddressExhausted || c == Unsent || c == Other
+}
 
 // ClassOfStatus is the class of an answer with a status that was not asked for.
 func ClassOfStatus(status int) Class {
@@ -114,6 +121,8 @@ func ClassOfErrno(errno syscall.Errno) Class {
 		return Unreachable
 	case syscall.EADDRNOTAVAIL:
 		return AddressExhausted
+	case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
+		return DescriptorsExhausted
 	}
 	return Other
 }
@@ -139,6 +148,9 @@ func ClassOf(err error) Class {
 	}
 	return Other
 }
+
+// errTimeout is no complete answer in time.
+var errTimeout = os.ErrDeadlineExceeded
 
 func isTLS(err error) bool {
 	var alert tls.AlertError

@@ -30,7 +30,7 @@ func TestClassOf(t *testing.T) {
 		{wrapped(syscall.ETIMEDOUT), Timeout},
 		{wrapped(syscall.EHOSTUNREACH), Unreachable},
 		{wrapped(syscall.EADDRNOTAVAIL), AddressExhausted},
-		{wrapped(syscall.EMFILE), Other},
+		{wrapped(syscall.EMFILE), DescriptorsExhausted},
 		{io.EOF, EOF},
 		{fmt.Errorf("read: %w", io.ErrUnexpectedEOF), EOF},
 		{os.ErrDeadlineExceeded, Timeout},

@@ -3,6 +3,9 @@ package load
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
+
+	"github.com/gatemark/gatemark/marker"
 )
 
 // field takes one header or trailer field.
@@ -24,6 +27,10 @@ func (r *Response) field(line []byte, crlf bool) error {
 	// Names that matter begin with one of three letters.
 	switch name[0] | 0x20 {
 	case 'g':
+		if is(name, appliedName) {
+			r.delay(value)
+			return nil
+		}
 		r.Marker.Set(name, value)
 	case 'c':
 		switch {
@@ -41,6 +48,25 @@ func (r *Response) field(line []byte, crlf bool) error {
 		}
 	}
 	return nil
+}
+
+// appliedName is marker.AppliedHeader in lower case.
+var appliedName = strings.ToLower(marker.AppliedHeader)
+
+// delay takes nanoseconds; what is no number of them is not there.
+func (r *Response) delay(value []byte) {
+	r.Delay = -1
+	if len(value) == 0 || len(value) > 18 {
+		return
+	}
+	var ns int64
+	for _, d := range value {
+		if d < '0' || d > '9' {
+			return
+		}
+		ns = 10*ns + int64(d-'0')
+	}
+	r.Delay = ns
 }
 
 // contentLength takes a declared length. It may be declared again, but not

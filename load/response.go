@@ -60,6 +60,9 @@ type Response struct {
 	Close bool
 	// Marker is what the response tells about its origin.
 	Marker marker.Fields
+	// Delay is what the server says that it waited before it answered, in
+	// nanoseconds (marker.AppliedHeader), or -1.
+	Delay int64
 
 	state      state
 	head       int   // bytes of head so far
@@ -91,7 +94,7 @@ const (
 func (r *Response) Reset(head bool) {
 	fields := r.Marker
 	fields.Reset()
-	*r = Response{Marker: fields, noBody: head}
+	*r = Response{Marker: fields, Delay: -1, noBody: head}
 }
 
 // Begun reports whether any part of a response has come.

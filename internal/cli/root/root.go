@@ -17,6 +17,7 @@ import (
 	"github.com/gatemark/gatemark/internal/cli/echo"
 	"github.com/gatemark/gatemark/internal/cli/kubeconfig"
 	"github.com/gatemark/gatemark/internal/cli/kubectl"
+	"github.com/gatemark/gatemark/internal/cli/load"
 	"github.com/gatemark/gatemark/internal/cli/report"
 	"github.com/gatemark/gatemark/internal/cli/run"
 	"github.com/gatemark/gatemark/internal/cli/runner"
@@ -128,6 +129,7 @@ func commands(streams cli.Streams) []*cobra.Command {
 		status.New(streams),
 		kubeconfig.New(streams),
 		kubectl.New(streams),
+		load.New(streams),
 		echo.New(streams),
 		version.New(streams),
 		supervise.New(streams),
