@@ -92,7 +92,7 @@ func (c *Class) UnmarshalText(text []byte) error {
 // Ours reports whether the class says something about the generator and
 // nothing about what it measures.
 func (c Class) Ours() bool {
-	return c == AddressExhausted || c == Unsent || c == Other
+	return c == AddressExhausted || c == DescriptorsExhausted || c == Unsent || c == Other
 }
 
 // ClassOfStatus is the class of an answer with a status that was not asked for.
