@@ -64,6 +64,7 @@ func compileRule(r *Rule, field string, since time.Time, p *problems) *rule {
 	}
 	out.phases = r.Cycle.phases(field+".cycle", since, p)
 	r.check(field, p)
+	// Where a default is filled in it is into a copy: the caller's stays.
 	switch out.kind {
 	case DelayKind:
 		out.wait = r.Delay.sampler(field+".delay", p)
@@ -75,9 +76,9 @@ func compileRule(r *Rule, field string, since time.Time, p *problems) *rule {
 			p.add(field+".trickle.bytes", "%d is less than 1", r.Trickle.Bytes)
 		}
 	case ResetKind:
-		r.Reset.At = oneOf(field+".reset.at", r.Reset.At, p, "start", "middle")
+		r.Reset = &Reset{oneOf(field+".reset.at", r.Reset.At, p, "start", "middle")}
 	case RefuseKind:
-		r.Refuse.Open = oneOf(field+".refuse.open", r.Refuse.Open, p, "keep", "reset")
+		r.Refuse = &Refuse{oneOf(field+".refuse.open", r.Refuse.Open, p, "keep", "reset")}
 	}
 	return out
 }
@@ -130,7 +131,6 @@ func (r *rule) compileStatus(field string, p *problems) {
 		r.retryAfter = strconv.Itoa(int(wait / time.Second))
 	}
 	if r.Status.GRPC == 0 {
-		// A copy: the caller's stays as it is.
 		status := *r.Status
 		status.GRPC = 14
 		r.Status = &status
