@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gatemark/gatemark/stat"
 )
 
 var h2load = Tool{
@@ -122,7 +124,7 @@ func h2loadQuantiles(path string, into map[string]float64) error {
 	slices.Sort(took)
 	for name, q := range map[string]float64{"p50": 0.5, "p99": 0.99, "p99.9": 0.999} {
 		if len(took) > 0 {
-			into[name] = took[min(len(took)-1, int(q*float64(len(took))))]
+			into[name] = took[stat.Rank(q, len(took))-1]
 		}
 	}
 	return nil

@@ -36,8 +36,8 @@ var hey = Tool{
 var (
 	heyTotal    = regexp.MustCompile(`Total:\s+([0-9.]+) secs`)
 	heyRate     = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
-	heySlowest  = regexp.MustCompile(`Slowest:\s+([0-9.]+) secs`)
-	heyAverage  = regexp.MustCompile(`Average:\s+([0-9.]+) secs`)
+	heySlowest  = regexp.MustCompile(`Slowest:\s+([0-9.]+|NaN) secs`)
+	heyAverage  = regexp.MustCompile(`Average:\s+([0-9.]+|NaN) secs`)
 	heyQuantile = regexp.MustCompile(`(\d+)%+ in ([0-9.]+) secs`)
 	heyStatus   = regexp.MustCompile(`\[(\d+)\]\t(\d+) responses`)
 	heyError    = regexp.MustCompile(`(?m)^\s*\[(\d+)\]\t(.*)$`)
@@ -65,7 +65,10 @@ func parseHey(_ Job, o Output) (Report, error) {
 		if err != nil {
 			return r, fmt.Errorf("hey's %s: %w", f.name, err)
 		}
-		f.into(v)
+		// Where nothing was answered, there is no average.
+		if !math.IsNaN(v) {
+			f.into(v)
+		}
 	}
 	for _, m := range heyQuantile.FindAllStringSubmatch(text, -1) {
 		if m[1] != "50" && m[1] != "99" {

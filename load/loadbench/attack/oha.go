@@ -34,7 +34,7 @@ var oha = Tool{
 
 func parseOha(_ Job, o Output) (Report, error) {
 	var s struct {
-		Summary struct {
+		Summary *struct {
 			Total, Slowest, Average float64
 			RequestsPerSec          float64
 		}
@@ -44,6 +44,9 @@ func parseOha(_ Job, o Output) (Report, error) {
 	}
 	if err := json.Unmarshal(o.Stdout, &s); err != nil {
 		return Report{}, fmt.Errorf("%w: %w", unread("oha", "JSON", o), err)
+	}
+	if s.Summary == nil {
+		return Report{}, unread("oha", "summary", o)
 	}
 	r := Report{
 		Achieved: s.Summary.RequestsPerSec,

@@ -135,10 +135,9 @@ func costRow(runs []bench.Run, tool string, base []string) []string {
 // notes say what a reader must know of the runs.
 func notes(results *bench.Results, runs []bench.Run) []string {
 	var all []string
-	disturbed, rounds := 0, 0
+	disturbed := 0
 	miscounted := map[string]bool{}
 	for _, r := range runs {
-		rounds = max(rounds, r.Round+1)
 		if r.Failed != "" {
 			continue
 		}
@@ -152,9 +151,6 @@ func notes(results *bench.Results, runs []bench.Run) []string {
 	}
 	if disturbed > 0 {
 		all = append(all, fmt.Sprintf("In %d of %d runs something else used more than 5 %% of the machine.", disturbed, len(runs)))
-	}
-	if rounds < 6 {
-		all = append(all, fmt.Sprintf("%d round(s): brackets are the least and the most. From 6 on they are the median's 95 %% bounds.", rounds))
 	}
 	return all
 }

@@ -7,12 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// A Grid is a table. The first column is text, the others are numbers.
+// A Grid is a table. The first column is text, the others are numbers unless
+// Words is set.
 type Grid struct {
 	Title string
 	Notes []string // below it
 	Head  []string
 	Rows  [][]string
+	Words bool
 }
 
 // Format is how grids are printed.
@@ -44,13 +46,19 @@ func Write(w io.Writer, f Format, grids []Grid) error {
 func (g Grid) text(b *strings.Builder) {
 	widths := g.widths()
 	fmt.Fprintf(b, "%s\n", g.Title)
-	for _, row := range append([][]string{g.Head}, g.Rows...) {
+	rows := g.Rows
+	if g.Head[0] != "" {
+		rows = append([][]string{g.Head}, rows...)
+	}
+	for _, row := range rows {
 		var line strings.Builder
 		line.WriteString(" ")
 		for i, cell := range row {
 			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			if i == 0 {
 				line.WriteString(" " + cell + gap)
+			} else if g.Words {
+				line.WriteString("  " + cell + gap)
 			} else {
 				line.WriteString("  " + gap + cell)
 			}
@@ -74,6 +82,9 @@ func (g Grid) markdown(b *strings.Builder) {
 	rule := make([]string, len(g.Head))
 	for i := range rule {
 		rule[i] = "---:"
+		if g.Words {
+			rule[i] = "---"
+		}
 	}
 	rule[0] = "---"
 	line(rule)

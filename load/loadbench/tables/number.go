@@ -39,13 +39,10 @@ func milliseconds(s float64) string {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 
-// percent never rounds up to 100 what is less.
+// percent rounds down: what is less than a limit never looks like it.
 func percent(share float64) string {
-	text := strconv.FormatFloat(100*share, 'f', 2, 64)
-	if share < 1 && text == "100.00" {
-		text = "99.99"
-	}
-	return text + " %"
+	const slack = 1e-9 // for what multiplying takes away
+	return strconv.FormatFloat(math.Floor(10000*share+slack)/100, 'f', 2, 64) + " %"
 }
 
 // A spread is the median of some rounds with how far they lie apart: bounds of

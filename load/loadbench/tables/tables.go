@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatemark/gatemark/load/loadbench/attack"
 	"github.com/gatemark/gatemark/load/loadbench/bench"
+	"github.com/gatemark/gatemark/load/loadbench/stage"
 )
 
 // All returns every table that the results have something for.
@@ -37,11 +38,13 @@ func conditions(results *bench.Results) Grid {
 		versions = append(versions, program+": "+version)
 	}
 	slices.Sort(versions)
-	g := Grid{Title: "Conditions", Head: []string{"", ""}, Rows: [][]string{
+	g := Grid{Title: "Conditions", Head: []string{"", ""}, Words: true, Rows: [][]string{
 		{"measured", results.Started.UTC().Format("2006-01-02 15:04 UTC")},
 		{"machine", fmt.Sprintf("%d cores, %s, Linux %s", results.Machine.Cores, results.Machine.CPU, results.Machine.Kernel)},
 		{"form", fmt.Sprintf("%s: %d rounds of %g s, seed %d", form, results.Settings.Rounds, results.Settings.Duration, results.Settings.Seed)},
-		{"cores", "attacker 0, server 1"},
+		{"cores", fmt.Sprintf("attacker %d, server %d", stage.AttackerCPU, stage.ServerCPU)},
+		{"values", "medians of the rounds; ratios are taken within rounds"},
+		{"spread", fmt.Sprintf("95 %% bounds of the median from %d rounds on, least and most below", enough)},
 	}}
 	for _, v := range versions {
 		g.Rows = append(g.Rows, []string{"version", v})
