@@ -383,3 +383,5 @@ func TestPipelinedRequestsAreNotHeldUpByTheNext(t *testing.T) {
 		t.Errorf("status %d", all[0].StatusCode)
 	}
 }
+
+func isReset(err error) bool { return errors.Is(err, syscall.ECONNRESET) }

@@ -362,7 +362,6 @@ func (c *call) receive(body []byte) error {
 	} else {
 		e.ID, e.Source = []byte(h.Get("Ce-Id")), []byte(h.Get("Ce-Source"))
 		e.Type, e.Specversion = []byte(h.Get("Ce-Type")), []byte(h.Get("Ce-Specversion"))
-		unescape(&e)
 		err = e.Check()
 	}
 	if err != nil {

@@ -1,8 +1,6 @@
 package echo
 
 import (
-	"net/url"
-
 	"github.com/gatemark/gatemark/echo/events"
 )
 
@@ -18,7 +16,8 @@ func (c *session) receive() {
 		err := c.decoder.Decode(c.body, &c.event)
 		c.received(&c.event, true, err)
 	case r.binary():
-		unescape(&r.event)
+		// Attributes stay percent-encoded: the SDKs do not agree on who
+		// encodes what, and to tell sources apart it does not matter.
 		c.received(&r.event, false, r.event.Check())
 	}
 }
@@ -31,19 +30,4 @@ func (c *session) received(e *events.Event, structured bool, err error) {
 	}
 	c.server.events.Receive(e, structured, &c.wire.recent)
 	c.reply.status = c.server.options.EventStatus
-}
-
-// unescape undoes the percent-encoding of attributes in header fields.
-func unescape(e *events.Event) {
-	for _, field := range []*[]byte{&e.ID, &e.Source, &e.Type} {
-		for _, b := range *field {
-			if b != '%' {
-				continue
-			}
-			if plain, err := url.PathUnescape(string(*field)); err == nil {
-				*field = []byte(plain)
-			}
-			break
-		}
-	}
 }

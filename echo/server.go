@@ -112,11 +112,11 @@ func Listen(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.faults.Store(set)
-	if err := s.listen(); err != nil {
-		return nil, errors.Join(err, s.closePorts())
-	}
 	if s.clock, err = clock.New(); err != nil {
-		return nil, errors.Join(err, s.closePorts())
+		return nil, err
+	}
+	if err := s.listen(); err != nil {
+		return nil, errors.Join(err, s.closePorts(), s.clock.Close())
 	}
 	return s, nil
 }
@@ -146,16 +146,11 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// closePorts closes what listen opened.
+// closePorts closes the ports for requests.
 func (s *Server) closePorts() error {
 	var errs []error
 	for _, p := range s.ports {
 		errs = append(errs, p.close())
-	}
-	if s.admin != nil {
-		if err := s.admin.Close(); !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
 	}
 	return errors.Join(errs...)
 }
