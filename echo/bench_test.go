@@ -2,7 +2,9 @@ package echo
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +18,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/net/http2"
+	netwebsocket "golang.org/x/net/websocket"
+
+	"github.com/gatemark/gatemark/echo/fault"
 	"github.com/gatemark/gatemark/marker"
 )
 
@@ -29,7 +35,11 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "echo":
-		err = benchEcho()
+		err = benchEcho(`{}`)
+	case "echo with rules":
+		err = benchEcho(`{"rules":[{"match":{"path":"/x"},"close":{}},{"every":1000000000,"status":{"code":503}}]}`)
+	case "echo with a delay":
+		err = benchEcho(`{"rules":[{"delay":{"fixed":"1ms"}}]}`)
 	case "net/http":
 		err = benchNetHTTP()
 	}
@@ -37,8 +47,12 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-func benchEcho() error {
-	s, err := Listen(Options{Listen: "127.0.0.1:0"})
+func benchEcho(text string) error {
+	f, err := fault.Decode([]byte(text))
+	if err != nil {
+		return err
+	}
+	s, err := Listen(Options{Listen: "127.0.0.1:0", Faults: f})
 	if err != nil {
 		return err
 	}
@@ -73,6 +87,56 @@ func BenchmarkEcho(b *testing.B) {
 		b.Run(kind+"/kept", func(b *testing.B) { benchmark(b, kind, keptClient) })
 		b.Run(kind+"/new", func(b *testing.B) { benchmark(b, kind, newClient) })
 	}
+	for _, kind := range []string{"echo with rules", "echo with a delay"} {
+		b.Run(strings.ReplaceAll(kind, " ", "-")+"/kept", func(b *testing.B) { benchmark(b, kind, keptClient) })
+	}
+	b.Run("echo/h2c", func(b *testing.B) { benchmark(b, "echo", clientOf(b, "", nil)) })
+	b.Run("echo/grpc", func(b *testing.B) {
+		benchmark(b, "echo", clientOf(b, "application/grpc", []byte("\x00\x00\x00\x00\x05hello")))
+	})
+	b.Run("echo/websocket", func(b *testing.B) { benchmark(b, "echo", webSocketClient) })
+}
+
+// clientOf posts a body over HTTP/2, 16 streams on one connection.
+func clientOf(b *testing.B, contentType string, body []byte) func(string, int) error {
+	client := &http.Client{Transport: &http2.Transport{
+		AllowHTTP: true,
+		DialTLSContext: func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}}
+	b.Cleanup(client.CloseIdleConnections)
+	return func(address string, n int) error {
+		for range n {
+			r, err := client.Post("http://"+address, contentType, bytes.NewReader(body))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(io.Discard, r.Body)
+			if err := errors.Join(err, r.Body.Close()); err != nil || r.StatusCode != 200 {
+				return fmt.Errorf("status %d, %w", r.StatusCode, err)
+			}
+		}
+		return nil
+	}
+}
+
+func webSocketClient(address string, n int) error {
+	conn, err := netwebsocket.Dial("ws://"+address, "", "http://a.example")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	buffer := make([]byte, 64)
+	for range n {
+		if _, err := conn.Write([]byte("hello")); err != nil {
+			return err
+		}
+		if _, err := conn.Read(buffer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // What Envoy sends upstream.

@@ -122,19 +122,20 @@ type tally struct {
 // common counters are found without a lock.
 func (c *session) tally(route []byte, status int) {
 	if c.count == nil || c.count.status != status || c.count.route != string(route) {
-		c.count = c.server.counters.find(string(route), status)
+		c.count = c.server.counters.find(route, status)
 	}
 	c.count.n.Add(1)
 	c.wire.requests.Add(1)
 }
 
-func (c *counters) find(route string, status int) *tally {
+func (c *counters) find(route []byte, status int) *tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := tallyKey{route, status}
-	if t := c.routes[key]; t != nil {
+	// Spelt out, so that looking allocates nothing.
+	if t := c.routes[tallyKey{string(route), status}]; t != nil {
 		return t
 	}
+	key := tallyKey{string(route), status}
 	if c.routes == nil {
 		c.routes = map[tallyKey]*tally{}
 	}

@@ -21,11 +21,11 @@ import (
 )
 
 // faults reads faults for a test.
-func faults(t *testing.T, text string) fault.Faults {
-	t.Helper()
+func faults(tb testing.TB, text string) fault.Faults {
+	tb.Helper()
 	f, err := fault.Decode([]byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return f
 }

@@ -342,7 +342,7 @@ func (c *call) tally(status int) {
 	}
 	t := c.wire.count.Load()
 	if t == nil || t.status != status || t.route != c.route {
-		t = c.server.counters.find(c.route, status)
+		t = c.server.counters.find([]byte(c.route), status)
 		c.wire.count.Store(t)
 	}
 	t.n.Add(1)

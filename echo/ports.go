@@ -32,7 +32,10 @@ func (p *port) open() error {
 	if err != nil {
 		return err
 	}
-	p.listener, p.bound = listener, listener.Addr()
+	p.listener = listener
+	if p.bound == nil { // others read it without the lock
+		p.bound = listener.Addr()
+	}
 	return nil
 }
 

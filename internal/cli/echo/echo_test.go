@@ -3,8 +3,9 @@ package echo
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gatemark/gatemark/echo"
+	"github.com/gatemark/gatemark/echo/fault"
 	"github.com/gatemark/gatemark/internal/cli"
 	"github.com/gatemark/gatemark/internal/failure"
 )
@@ -26,7 +28,7 @@ func TestFlags(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	want := echo.Options{Listen: "127.0.0.1:1", Pod: "p", Drain: 2 * time.Second}
+	want := echo.Options{Listen: "127.0.0.1:1", Pod: "p", Drain: 2 * time.Second, EventStatus: 202}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -55,8 +57,41 @@ func TestRunRefuses(t *testing.T) {
 	if err == nil || len(failure.Hints(err)) == 0 {
 		t.Errorf("a port that is taken: %v, with hints %v", err, failure.Hints(err))
 	}
-	err = run(t.Context(), &options{server: echo.Options{Drain: -time.Second}})
-	if failure.CodeOf(err) != failure.Usage || errors.Unwrap(err) == nil {
-		t.Errorf("a negative drain: %v", err)
+}
+
+func TestAllBadFlagsAreToldAtOnce(t *testing.T) {
+	o := &options{
+		server: echo.Options{Drain: -time.Second, EventStatus: 500, TLS: echo.TLS{Certificate: "c", RequireClient: true}},
+		faults: `{"rules":[{"status":{"code":1}},{"x":1}]}`, delay: -1,
+	}
+	err := run(t.Context(), o)
+	if failure.CodeOf(err) != failure.Usage {
+		t.Errorf("code %v", failure.CodeOf(err))
+	}
+	for _, want := range []string{
+		"--drain -1s", "--delay -1ns", "--event-status 500", "need --tls", "need each other", "needs --client-ca",
+		"rules[0].status.code: 1", `"rules[1].x"`, "rules[1]: has 0 kinds",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %q", err, want)
+		}
+	}
+	if err := run(t.Context(), &options{faults: "@none.json"}); failure.CodeOf(err) != failure.Usage {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestFaultsFromFileAndDelay(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "faults.json")
+	if err := os.WriteFile(file, []byte(`{"rules":[{"every":2,"close":{}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := &options{faults: "@" + file, delay: 5 * time.Millisecond}
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	want := []fault.Rule{{Name: "--delay", Delay: &fault.Delay{Fixed: "5ms"}}, {Every: 2, Close: &fault.Close{}}}
+	if diff := cmp.Diff(want, o.server.Faults.Rules); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
