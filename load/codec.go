@@ -81,6 +81,5 @@ type exchange struct {
 // exchangeState is what codecs that carry several exchanges keep of each.
 type exchangeState struct {
 	answer answer
-	fields marker.Fields
 	http2  http2Stream
 }

@@ -104,8 +104,7 @@ func (c *http2Codec) request(out []byte, x *exchange) []byte {
 	t := c.headers.template(x.request)
 	c.place(x)
 	s := &x.state
-	s.fields.Reset()
-	s.answer = answer{grpc: -1, delay: -1, marker: &s.fields}
+	s.answer = answer{grpc: -1, delay: -1}
 	s.http2 = http2Stream{
 		unsent: t.payload, length: -1,
 		window: c.flow.initial, credit: receiveWindow,
@@ -168,9 +167,14 @@ func (c *http2Codec) idle(stream uint32) bool { return stream&1 == 0 || stream >
 func (c *http2Codec) drop(x *exchange) {
 	*c.slot(x.stream) = nil
 	c.open--
-	if x.state.http2.unsent > 0 {
-		x.state.http2.unsent = 0
+	s := &x.state.http2
+	if s.unsent > 0 {
+		s.unsent = 0
 		c.flow.blocked--
+	}
+	if s.marks != nil {
+		s.marks.users--
+		s.marks = nil
 	}
 }
 

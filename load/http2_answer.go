@@ -52,7 +52,9 @@ func (c *http2Codec) head(x *exchange, h *head) bool {
 		s.http2.final = true
 		s.http2.length = h.length
 		s.answer.status, s.answer.delay = h.status, h.delay
-		c.heads.mark(&s.fields, h)
+		s.http2.marks = h.marks
+		s.answer.marker = &h.marks.fields
+		h.marks.users++
 	}
 	if c.blockEnds {
 		if c.grpc {

@@ -29,6 +29,7 @@ type http2Stream struct {
 	length int64 // content-length, or -1
 	// final is set when the head of the final response has come.
 	final         bool
+	marks         *sharedMarks // of the final response
 	informational uint8
 	message       grpcMessage
 }

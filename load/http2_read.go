@@ -2,16 +2,11 @@ package load
 
 import (
 	"bytes"
-	"hash/maphash"
-	"strings"
 
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/gatemark/gatemark/marker"
 )
-
-// markPrefix is marker.Prefix as HTTP/2 has it.
-var markPrefix = strings.ToLower(marker.Prefix)
 
 // A head is what matters of one header block.
 type head struct {
@@ -19,7 +14,7 @@ type head struct {
 	length int64 // content-length, or -1
 	grpc   int   // grpc-status, or -1
 	delay  int64 // nanoseconds, or -1
-	marks  []hpack.HeaderField
+	marks  *sharedMarks
 	// broken is set when the fields break a rule.
 	broken bool
 
@@ -28,7 +23,19 @@ type head struct {
 }
 
 func (h *head) reset() {
-	*h = head{length: -1, grpc: -1, delay: -1, marks: h.marks[:0]}
+	marks := h.marks
+	if marks == nil || marks.users > 0 {
+		marks = &sharedMarks{}
+	}
+	marks.fields.Reset()
+	*h = head{length: -1, grpc: -1, delay: -1, marks: marks}
+}
+
+// sharedMarks is the marker of all answers with one head. It does not change
+// while it is in use.
+type sharedMarks struct {
+	fields marker.Fields
+	users  int // streams whose answer is not complete
 }
 
 // A headReader reads a connection's header blocks.
@@ -36,29 +43,31 @@ func (h *head) reset() {
 // Answers to a load generator are all the same, and a server that uses HPACK
 // well sends the same few bytes for them. A block that changes nothing in
 // HPACK's table means the same for as long as no other block changes it: so
-// what it meant is kept, and looked up by its bytes. That costs a comparison
-// in place of a decoding, which allocates.
+// what it meant is kept, and found by its bytes. That costs a comparison in
+// place of a decoding. Where some field changes each time, the others are still
+// judged only once.
 type headReader struct {
 	decoder *hpack.Decoder
 	// epoch counts the changes to the decoder's table.
-	epoch uint64
-	known [8]knownHead
-	fresh head // of a block that cannot be kept
-	now   *head
-	text  []byte
-	name  []byte
+	epoch  uint64
+	known  [8]knownHead
+	recent int  // the last of them that came, or was learned
+	fresh  head // of a block that cannot be kept
+	now    *head
+	judged [16]judgedField
+	text   []byte
+	name   []byte
 }
 
+// A knownHead is what a block means while the epoch lasts. Epoch 0 never comes.
 type knownHead struct {
-	epoch uint64 // 0 is never
+	epoch uint64
 	block []byte
 	head  head
 }
 
-// maxKnown is the size of blocks that are kept.
+// maxKnown is the size of blocks that are kept, in bytes.
 const maxKnown = 1 << 10
-
-var headSeed = maphash.MakeSeed()
 
 func (r *headReader) init() {
 	r.decoder = hpack.NewDecoder(initialTable, r.field)
@@ -79,14 +88,19 @@ func (r *headReader) read(block []byte) (*head, error) {
 		r.epoch++
 		return &r.fresh, r.decode(block, &r.fresh)
 	}
-	k := &r.known[maphash.Bytes(headSeed, block)%uint64(len(r.known))]
-	if k.epoch == r.epoch && bytes.Equal(k.block, block) {
-		return &k.head, nil
+	for range r.known {
+		k := &r.known[r.recent]
+		if k.epoch == r.epoch && bytes.Equal(k.block, block) {
+			return &k.head, nil
+		}
+		r.recent = (r.recent + 1) % len(r.known)
 	}
 	if changesTable(block) {
 		r.epoch++
 		return &r.fresh, r.decode(block, &r.fresh)
 	}
+	r.recent = (r.recent + len(r.known) - 1) % len(r.known) // the longest unused, if they take turns
+	k := &r.known[r.recent]
 	k.epoch = 0
 	if err := r.decode(block, &k.head); err != nil {
 		return nil, err
@@ -105,95 +119,6 @@ func (r *headReader) decode(block []byte, h *head) error {
 		return errHeaderBlock
 	}
 	return nil
-}
-
-// mark gives the fields that are part of a marker to f.
-func (r *headReader) mark(f *marker.Fields, h *head) {
-	for i := range h.marks {
-		r.name, r.text = append(r.name[:0], h.marks[i].Name...), append(r.text[:0], h.marks[i].Value...)
-		f.Set(r.name, r.text)
-	}
-}
-
-// field takes one field from the decoder: RFC 9113, section 8.2 and 8.3.
-func (r *headReader) field(f hpack.HeaderField) {
-	h := r.now
-	if h.size += int(f.Size()); h.size > MaxHead {
-		h.broken = true
-		return
-	}
-	r.text = append(r.text[:0], f.Value...)
-	if !isText(r.text) {
-		h.broken = true
-		return
-	}
-	if strings.HasPrefix(f.Name, ":") {
-		if f.Name != ":status" || h.status != 0 || h.regular {
-			h.broken = true
-			return
-		}
-		h.status = int(number(r.text, 3))
-		h.broken = h.broken || len(r.text) != 3 || h.status < 100
-		return
-	}
-	h.regular = true
-	if !isLowerToken(f.Name) {
-		h.broken = true
-		return
-	}
-	r.regular(h, f)
-}
-
-// regular takes a field that is no pseudo-header. Its value is in r.text.
-func (r *headReader) regular(h *head, f hpack.HeaderField) {
-	switch f.Name {
-	case "content-length":
-		length := number(r.text, 18)
-		if length < 0 || h.length >= 0 && h.length != length {
-			h.broken = true
-		}
-		h.length = length
-	case "grpc-status":
-		status := number(r.text, 9)
-		if status < 0 || h.grpc >= 0 && h.grpc != int(status) {
-			h.broken = true
-		}
-		h.grpc = int(status)
-	case appliedName:
-		h.delay = number(r.text, 18)
-	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-		h.broken = true
-	default:
-		if strings.HasPrefix(f.Name, markPrefix) {
-			h.marks = append(h.marks, f)
-		}
-	}
-}
-
-// number reads a decimal number of up to as many digits, of which there may be
-// 18, or returns -1.
-func number(text []byte, digits int) int64 {
-	if len(text) == 0 || len(text) > digits {
-		return -1
-	}
-	var n int64
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		n = 10*n + int64(c-'0')
-	}
-	return n
-}
-
-// isLowerToken reports whether a name may be a field's in HTTP/2.
-func isLowerToken(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; !tokens[c] || 'A' <= c && c <= 'Z' {
-			return false
-		}
-	}
-	return name != ""
 }
 
 // changesTable reports whether a header block adds to HPACK's table, or

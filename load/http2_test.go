@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/gatemark/gatemark/marker"
 )
@@ -385,5 +387,83 @@ func TestHTTP2ServerLimitsStreams(t *testing.T) {
 	s.settle(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
 	if s.codec.room() != 0 || s.codec.(*http2Codec).greeted() {
 		t.Error("a server that allows no streams now may allow some later")
+	}
+}
+
+// TestHTTP2Markers keeps the markers of answers apart that come at the same
+// time, whether their heads are alike or not, and change HPACK's table or not.
+func TestHTTP2Markers(t *testing.T) {
+	for _, indexed := range []bool{true, false} {
+		s := sit(t, 100, false).settle()
+		server := newScript()
+		block := func(route string) []byte {
+			server.block.Reset()
+			for _, f := range [][2]string{{":status", "200"}, {"gatemark-route", route}} {
+				_ = server.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: !indexed})
+			}
+			return bytes.Clone(server.block.Bytes())
+		}
+		var want []outcome
+		for round := range 3 {
+			server.Buffer.Reset()
+			var streams []uint32
+			for i := range 60 {
+				route := fmt.Sprint("r", i%20)
+				x := s.request(get("/"))
+				streams = append(streams, x.stream)
+				_ = server.WriteHeaders(http2.HeadersFrameParam{StreamID: x.stream, BlockFragment: block(route), EndHeaders: true})
+				want = append(want, outcome{uint64(60*round + i + 1), OK, 200, -1, 1, -1, marker.Marker{Route: route}})
+			}
+			for _, stream := range streams {
+				_ = server.WriteData(stream, true, []byte("x"))
+			}
+			if err := s.hear(server.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.want(t, want...)
+	}
+}
+
+// TestHTTP2Known checks that a block is not taken for what it meant before
+// HPACK's table changed, or on the connection before.
+func TestHTTP2Known(t *testing.T) {
+	s := sit(t, 10, false)
+	var want []outcome
+	for connection := range 2 {
+		s.sent = s.codec.greet(nil)
+		s.settle()
+		for i := range 3 {
+			route := fmt.Sprintf("r%d%d", connection, i)
+			server := newScript()
+			first, second, third := s.request(get("/")).stream, s.request(get("/")).stream, s.request(get("/")).stream
+			_ = server.WriteRawFrame(http2.FrameHeaders, 5, first, append([]byte("\x88\x40\x0egatemark-route\x03"), route...))
+			_ = server.WriteRawFrame(http2.FrameHeaders, 5, second, []byte("\x88\xbe")) // the same
+			_ = server.WriteRawFrame(http2.FrameHeaders, 5, third, []byte("\x88\xbe"))
+			if err := s.hear(server.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				want = append(want, outcome{uint64(len(want) + 1), OK, 200, -1, 0, -1, marker.Marker{Route: route}})
+			}
+		}
+	}
+	s.want(t, want...)
+	s.sent = s.codec.greet(nil)
+	s.settle()
+	s.request(get("/"))
+	if err := s.hear([]byte("\x00\x00\x02\x01\x05\x00\x00\x00\x01\x88\xbe")); !errors.Is(err, errHeaderBlock) {
+		t.Errorf("a table of another connection is used: %v", err)
+	}
+}
+
+// TestHTTP2Allocations shows that nothing is allocated for a request once its
+// bytes and its answer's are known.
+func TestHTTP2Allocations(t *testing.T) {
+	for _, grpc := range []bool{false, true} {
+		turn := benchTurn(t, grpc, post("/"+string(numberMark), "hello world"))
+		if allocations := testing.AllocsPerRun(100, turn); allocations > 0 {
+			t.Errorf("grpc %v: %v allocations for each request", grpc, allocations)
+		}
 	}
 }
