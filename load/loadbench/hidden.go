@@ -14,6 +14,7 @@ import (
 
 // floorCommand is this program as a load generator.
 func floorCommand() *cobra.Command {
+	var engine string
 	var connections int
 	var duration time.Duration
 	c := &cobra.Command{
@@ -23,7 +24,7 @@ func floorCommand() *cobra.Command {
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			runtime.LockOSThread()
-			result, err := floor.Run(args[0], connections, duration)
+			result, err := floor.Run(engine, args[0], connections, duration)
 			if err != nil {
 				return err
 			}
@@ -33,6 +34,7 @@ func floorCommand() *cobra.Command {
 			return json.NewEncoder(c.OutOrStdout()).Encode(result)
 		},
 	}
+	c.Flags().StringVar(&engine, "engine", "epoll", "epoll or io_uring")
 	c.Flags().IntVar(&connections, "connections", 64, "connections")
 	c.Flags().DurationVar(&duration, "duration", time.Second, "how long")
 	return c

@@ -34,7 +34,7 @@ func TestArgs(t *testing.T) {
 		{oha, h2, "--no-tui --output-format json --worker-threads 1 -c 16 -z 3s --http2 -p 8 --insecure https://127.0.0.1:8444/"},
 		{gatemark("epoll"), most, "load --output json --engine epoll --threads 1 --connections 64 --duration 3s --rate max http://127.0.0.1:8080/"},
 		{gatemark("io_uring"), h2, "load --output json --engine io_uring --threads 1 --connections 16 --duration 3s --rate max --protocol h2 --streams 8 --insecure https://127.0.0.1:8444/"},
-		{floor, most, "floor --connections 64 --duration 3s 127.0.0.1:8080"},
+		{floor("epoll"), most, "floor --engine epoll --connections 64 --duration 3s 127.0.0.1:8080"},
 	} {
 		if err := c.tool.Speaks(c.job); err != nil {
 			t.Errorf("%s: %v", c.tool.Name, err)
@@ -55,7 +55,7 @@ func TestWhatToolsCannotDo(t *testing.T) {
 	for _, c := range []struct {
 		tool Tool
 		job  Job
-	}{{wrk, h2c}, {hey, h2c}, {floor, h2c}, {floor, paced}, {oha, Job{URL: "http://127.0.0.1/", Protocol: GRPC}}} {
+	}{{wrk, h2c}, {hey, h2c}, {floor("epoll"), h2c}, {floor("epoll"), paced}, {oha, Job{URL: "http://127.0.0.1/", Protocol: GRPC}}} {
 		if c.tool.Speaks(c.job) == nil {
 			t.Errorf("%s claims to do %+v", c.tool.Name, c.job)
 		}

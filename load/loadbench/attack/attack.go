@@ -108,7 +108,7 @@ type Tool struct {
 // All returns every tool in the order of the tables.
 func All() []Tool {
 	return []Tool{
-		gatemark("io_uring"), gatemark("epoll"), floor,
+		gatemark("io_uring"), gatemark("epoll"), floor("io_uring"), floor("epoll"),
 		wrk, h2load, oha, fortio, hey,
 	}
 }
@@ -119,7 +119,7 @@ func ByName(names []string) ([]Tool, error) {
 	for _, name := range names {
 		n := len(found)
 		for _, t := range All() {
-			// "gatemark" means both engines.
+			// "gatemark" and "floor" mean both engines.
 			if t.Name == name || strings.HasPrefix(t.Name, name+" ") {
 				found = append(found, t)
 			}

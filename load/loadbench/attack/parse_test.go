@@ -55,6 +55,10 @@ func TestParse(t *testing.T) {
 		{hey, "hey-refused.txt", Report{
 			Requests: 0, Errors: 100, Achieved: 98.0471, Late: -1, Unsent: -1, Latency: map[string]float64{"max": 0},
 		}},
+		{oha, "oha.json", Report{
+			Requests: 399, Errors: 5, Achieved: 399.4303938845226, Late: -1, Unsent: -1,
+			Latency: map[string]float64{"mean": 0.0026343067593984936, "p50": 0.002355359, "p99": 0.008967449, "p99.9": 0.012390849, "max": 0.012390849},
+		}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			got, err := c.tool.Parse(Job{Protocol: HTTP1}, output(t, c.file))

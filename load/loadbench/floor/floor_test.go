@@ -4,15 +4,32 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gatemark/gatemark/load/ring"
 )
 
 // TestCounts: what the loop counts is what a server has answered, but for what
 // was in flight at the end.
 func TestCounts(t *testing.T) {
+	for _, engine := range []string{"epoll", "io_uring"} {
+		t.Run(engine, func(t *testing.T) {
+			if engine == "io_uring" && !ring.Works() {
+				t.Skip("io_uring may not be used here")
+			}
+			counts(t, engine)
+		})
+	}
+}
+
+func counts(t *testing.T, engine string) {
+	// A ring belongs to its thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	const connections, answer = 8, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +61,7 @@ func TestCounts(t *testing.T) {
 			}()
 		}
 	}()
-	got, err := Run(l.Addr().String(), connections, 50*time.Millisecond)
+	got, err := Run(engine, l.Addr().String(), connections, 50*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +82,7 @@ func TestNobodyListens(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(address, 3, time.Second); err == nil || !strings.Contains(err.Error(), "open connection 1 of 3: connection refused") {
+	if _, err := Run("epoll", address, 3, time.Second); err == nil || !strings.Contains(err.Error(), "open connection 1 of 3: connection refused") {
 		t.Errorf("%v", err)
 	}
 }

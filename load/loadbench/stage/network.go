@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/gatemark/gatemark/internal/failure"
@@ -93,7 +94,7 @@ func (n *Network) add(name, host string, setup func() error) error {
 }
 
 // unshare puts the calling thread into a new network namespace whose loopback
-// is up.
+// is up, and where many connections may be opened at once.
 func unshare() error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("make a network namespace: %w", err)
@@ -106,6 +107,10 @@ func unshare() error {
 	lo, err := h.LinkByName("lo")
 	if err != nil {
 		return fmt.Errorf("find the loopback: %w", err)
+	}
+	const queue = "/proc/sys/net/core/somaxconn"
+	if err := os.WriteFile(queue, []byte("16384"), 0o644); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
+		return fmt.Errorf("let more connections wait: %w", err)
 	}
 	return h.LinkSetUp(lo)
 }

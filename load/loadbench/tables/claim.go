@@ -22,6 +22,7 @@ var claimed = []claim{
 	{[]stage.Service{stage.HTTP}, "gatemark io_uring", "wrk", 1.15},
 	{[]stage.Service{stage.HTTP}, "gatemark epoll", "wrk", 1.05},
 	{[]stage.Service{stage.HTTP}, "gatemark io_uring", "fortio", 1.4},
+	{[]stage.Service{stage.HTTP}, "gatemark io_uring", "floor io_uring", 0.9},
 	{[]stage.Service{stage.HTTP}, "gatemark epoll", "floor epoll", 0.9},
 	{[]stage.Service{stage.HTTPS}, "gatemark io_uring", "h2load", 0.95},
 	{[]stage.Service{stage.H2C, stage.H2TLS, stage.GRPC}, "gatemark io_uring", "h2load", 0.9},
