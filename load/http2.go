@@ -113,6 +113,7 @@ func (c *http2Codec) request(out []byte, x *exchange) []byte {
 	inline := len(wire) > t.dataAt && int64(t.payload) <= min(c.flow.window, c.flow.initial)
 	if inline {
 		s.http2.unsent = 0
+		s.http2.window -= int64(t.payload)
 		c.flow.window -= int64(t.payload)
 	} else {
 		wire = wire[:t.dataAt]

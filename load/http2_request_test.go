@@ -224,3 +224,21 @@ func TestHTTP2ReceiveWindow(t *testing.T) {
 		t.Errorf("more than the window: %v", err)
 	}
 }
+
+// TestHTTP2LargestWindow has a server that gives back what it has taken of the
+// largest window that there can be.
+func TestHTTP2LargestWindow(t *testing.T) {
+	s := sit(t, 1, false).settle(http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
+	for _, size := range []int{5, inlineBody + 1} {
+		x := s.request(post("/", strings.Repeat("x", size)))
+		server := newScript()
+		_ = server.WriteWindowUpdate(x.stream, uint32(size))
+		server.head(x.stream, true, ":status", "200")
+		if err := s.hear(server.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if last := s.ended[len(s.ended)-1]; last.Class != OK {
+			t.Errorf("body of %d: %+v", size, last)
+		}
+	}
+}
