@@ -36,7 +36,8 @@ type attack struct {
 	epoch     time.Time
 	engine    Engine
 	loops     []*loop
-	pollers   []poller
+	waking    sync.Mutex
+	pollers   []poller // nil for threads that are gone
 	collector *collector
 	watch     *watch
 
@@ -348,13 +349,22 @@ func (a *Attack) Wait(ctx context.Context) (*Result, error) {
 	return a.a.result(), nil
 }
 
+// setPoller says how to wake a thread up; nil when it is gone.
+func (a *attack) setPoller(thread int, p poller) {
+	a.waking.Lock()
+	defer a.waking.Unlock()
+	a.pollers[thread] = p
+}
+
 func (a *attack) wakeAll() {
+	a.waking.Lock()
+	defer a.waking.Unlock()
 	for _, p := range a.pollers {
 		if p == nil {
 			continue
 		}
 		if err := p.wake(); err != nil {
-			a.fail(fmt.Errorf("wake a thread: %w", err))
+			a.setFailure(fmt.Errorf("wake a thread: %w", err))
 		}
 	}
 }
@@ -367,11 +377,18 @@ func (a *attack) kill() {
 
 // fail ends the attack without a result.
 func (a *attack) fail(err error) {
-	a.mu.Lock()
-	first := a.failure == nil
-	a.failure = cmp.Or(a.failure, err)
-	a.mu.Unlock()
-	if first {
+	if a.setFailure(err) {
 		a.kill()
 	}
+}
+
+// setFailure reports whether it is the first.
+func (a *attack) setFailure(err error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.failure != nil {
+		return false
+	}
+	a.failure = err
+	return true
 }

@@ -302,7 +302,11 @@ func (c *conn) fail(err error) {
 		class = TLS
 	}
 	if c.flight == 0 && c.waiting == nil && was == open {
-		c.loop.idleCloses++
+		if errors.Is(err, ErrUnasked) {
+			c.loop.unasked++
+		} else {
+			c.loop.idleCloses++
+		}
 	}
 	c.close()
 	c.loop.abandon(c, class)

@@ -42,10 +42,10 @@ func (h *http1) receive(in []byte, full bool, out []byte) (int, []byte, error) {
 	if err != nil || !done {
 		return used, out, err
 	}
-	h.complete()
-	if used < len(in) && !h.last {
+	if used < len(in) && !h.response.Close {
 		return used, out, ErrUnasked
 	}
+	h.complete()
 	return len(in), out, nil
 }
 

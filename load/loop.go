@@ -88,6 +88,7 @@ type counters struct {
 	bytesIn, bytesOut int64
 	opened, resumed   int64
 	idleCloses        int64
+	unasked           int64 // connections that were closed for bytes that nobody asked for
 	exhausted         int64 // out of descriptors, ports or memory
 }
 
@@ -103,13 +104,17 @@ func (l *loop) run() {
 	runtime.LockOSThread()
 	defer l.attack.wait.Done()
 	poll.Sharpen()
+	// The thread keeps its processor while it sleeps.
+	poll.AddProcessor()
+	defer poll.RemoveProcessor()
 	var err error
 	if l.poller, err = newPoller(l.options.Engine, l); err != nil {
 		l.attack.ready <- err
 		return
 	}
-	l.attack.pollers[l.index] = l.poller
+	l.attack.setPoller(l.index, l.poller)
 	l.failure = l.serve()
+	l.attack.setPoller(l.index, nil)
 	l.failure = errors.Join(l.failure, l.poller.close())
 	if l.failure != nil {
 		l.attack.fail(fmt.Errorf("thread %d: %w", l.index, l.failure))

@@ -12,6 +12,9 @@ type Result struct {
 	Streams     int      `json:"streams"`
 	Threads     int      `json:"threads"`
 	OpenLoop    bool     `json:"openLoop"`
+	// Part is this attacker's of the Parts that share the schedule.
+	Part  int `json:"part"`
+	Parts int `json:"parts"`
 
 	Started time.Time `json:"started"`
 	// Seconds is how long the schedule, or the closed loop, lasted, without
@@ -50,10 +53,12 @@ type Result struct {
 	Connect   *Summary `json:"connect"`
 	Handshake *Summary `json:"handshake,omitempty"`
 	// Opened counts connections, Resumed those whose TLS session was one of
-	// before, IdleCloses those that ended with no request on them.
+	// before, IdleCloses those that ended with no request on them, Unasked
+	// those on which bytes came that no request had asked for.
 	Opened     int64 `json:"opened"`
 	Resumed    int64 `json:"resumed,omitempty"`
 	IdleCloses int64 `json:"idleCloses"`
+	Unasked    int64 `json:"unasked,omitempty"`
 
 	// CPUSeconds is the processor time of this process from the start to the
 	// end of the attack; LoopCPU that of its event loops.
@@ -66,6 +71,10 @@ type Result struct {
 	Windows []Window `json:"windows,omitempty"`
 	// Slices hold the whole, second by second, with mergeable histograms.
 	Slices []*Slice `json:"slices,omitempty"`
+	// ConnectTimes and HandshakeTimes are what Connect and Handshake are the
+	// summaries of.
+	ConnectTimes   *Histogram `json:"connectTimes,omitempty"`
+	HandshakeTimes *Histogram `json:"handshakeTimes,omitempty"`
 }
 
 // A Window is what was due between two marks.
@@ -85,13 +94,9 @@ func (a *attack) result() *Result {
 	o := &a.options
 	r := &Result{
 		URL: o.Targets[0].URL, Protocol: o.Protocol, Engine: a.engine, Connections: o.Connections, Streams: o.Streams, Threads: o.Threads,
-		OpenLoop: o.Rate != nil, Started: a.epoch.Add(time.Duration(a.begin.Load())).Round(0), Slices: a.collector.slices,
+		OpenLoop: o.Rate != nil, Part: o.Part, Parts: o.Parts, Started: a.epoch.Add(time.Duration(a.begin.Load())).Round(0), Slices: a.collector.slices,
 	}
-	total := r.sum()
-	r.Errors, r.StatusCodes = errorsOf(total), total.Statuses
-	r.Requests = requestsOf(total)
-	r.Late, r.Queued, r.Unsent = total.Late, total.Queued, r.Errors[Unsent]
-	r.Latency, r.ServiceTime, r.LatencyByClass = summaries(total)
+	total := r.count()
 	r.Windows = a.windows(r.Slices)
 	connect, handshake := NewHistogram(), NewHistogram()
 	for _, l := range a.loops {
@@ -100,14 +105,33 @@ func (a *attack) result() *Result {
 		r.Opened += l.opened
 		r.Resumed += l.resumed
 		r.IdleCloses += l.idleCloses
+		r.Unasked += l.unasked
 		connect.Merge(l.connect)
 		handshake.Merge(l.handshake)
 	}
-	r.Connect, r.Handshake = connect.Summary(), handshake.Summary()
+	r.setSetup(connect, handshake)
 	a.rates(r, total)
 	r.CPUSeconds, r.Self = a.watch.end(a)
 	r.judge(a)
 	return r
+}
+
+// count fills in what follows from the slices, and returns their sum.
+func (r *Result) count() *Counts {
+	total := r.sum()
+	r.Errors, r.StatusCodes = errorsOf(total), total.Statuses
+	r.Requests = requestsOf(total)
+	r.Late, r.Queued, r.Unsent = total.Late, total.Queued, r.Errors[Unsent]
+	r.Latency, r.ServiceTime, r.LatencyByClass = summaries(total)
+	return total
+}
+
+// setSetup takes the times of connecting and of TLS handshakes.
+func (r *Result) setSetup(connect, handshake *Histogram) {
+	r.Connect, r.Handshake = connect.Summary(), handshake.Summary()
+	r.ConnectTimes, r.HandshakeTimes = nonEmpty(connect), nonEmpty(handshake)
+	r.ConnectTimes.pack()
+	r.HandshakeTimes.pack()
 }
 
 // sum is all slices but those of the warm-up.
@@ -191,16 +215,21 @@ func (a *attack) windows(all []*Slice) (out []Window) {
 		if i+1 < len(marks) {
 			w.End = marks[i+1].At.Seconds()
 		}
-		var c Counts
-		c.Merge(&Counts{})
-		for _, s := range all {
-			if s.Start >= m.At && s.Start.Seconds() < w.End {
-				c.Merge(&s.Counts)
-			}
-		}
-		w.Requests, w.Errors, w.StatusCodes = requestsOf(&c), errorsOf(&c), c.Statuses
-		w.Latency, w.ServiceTime, _ = summaries(&c)
+		w.count(all)
 		out = append(out, w)
 	}
 	return out
+}
+
+// count fills in what follows from the slices.
+func (w *Window) count(all []*Slice) {
+	var c Counts
+	c.Merge(&Counts{})
+	for _, s := range all {
+		if at := s.Start.Seconds(); at >= w.Start && at < w.End {
+			c.Merge(&s.Counts)
+		}
+	}
+	w.Requests, w.Errors, w.StatusCodes = requestsOf(&c), errorsOf(&c), c.Statuses
+	w.Latency, w.ServiceTime, _ = summaries(&c)
 }
