@@ -69,4 +69,14 @@ func (h *http1) forget(_ *exchange, out []byte) ([]byte, bool) { return out, fal
 var _ codec = (*http1)(nil)
 
 // newCodec makes the codec of a protocol.
-func newCodec(_ *Options, owner owner) codec { return newHTTP1(owner) }
+func newCodec(o *Options, owner owner) codec {
+	switch o.Protocol {
+	case HTTP2:
+		return newHTTP2(owner, o.Streams)
+	case GRPC:
+		return newGRPC(owner, o.Streams)
+	case WebSocket:
+		return newWebSocket(owner, o.Streams)
+	}
+	return newHTTP1(owner)
+}

@@ -166,6 +166,9 @@ func (t *Target) request(rawURL, host string, protocol Protocol) (*Request, endp
 		}
 	}
 	r.head = r.method == "HEAD"
+	if protocol == WebSocket && r.expect.Status == 0 {
+		r.expect.Status = 101
+	}
 	for _, f := range t.Header {
 		value := mark(f.Value)
 		r.header = append(r.header, headerField{strings.ToLower(f.Name), value, value != f.Value})
