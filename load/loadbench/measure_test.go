@@ -59,7 +59,7 @@ func TestNoTools(t *testing.T) {
 func TestReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.json")
 	results := &bench.Results{Schema: bench.Schema, Started: time.Unix(0, 0), Cost: []bench.Run{
-		{Tool: "wrk", Service: "HTTP/1.1", Path: "veth", Connections: 16, Duration: 1, CPU: 1, Machine: 2, Report: attack.Report{Requests: 12345}},
+		{Tool: "wrk", Service: "HTTP/1.1", Path: "veth", Connections: 16, Duration: 1, Steady: bench.Span{Seconds: 1, CPU: 1, Machine: 2, Requests: 12345}, Report: attack.Report{Requests: 12345}},
 	}}
 	if err := writeResults(path, results); err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ func parseGatemark(engine string, o Output) (Report, error) {
 	var s struct {
 		Requests     *int64
 		Errors       map[string]int64
+		StatusCodes  map[string]int64
 		AchievedRate float64
 		Latency      map[string]float64
 		Engine       string
@@ -48,21 +49,28 @@ func parseGatemark(engine string, o Output) (Report, error) {
 	if err := json.Unmarshal(o.Stdout, &s); err != nil {
 		return Report{}, fmt.Errorf("%w: %w", unread("gatemark", "JSON", o), err)
 	}
-	if s.Requests == nil || s.Latency == nil {
-		return Report{}, unread("gatemark", "requests and latency", o)
+	if s.Requests == nil {
+		return Report{}, unread("gatemark", "requests", o)
+	}
+	if s.Latency == nil {
+		return Report{}, fmt.Errorf("gatemark: none of %d requests ended well: %v", *s.Requests, s.Errors)
 	}
 	// An engine that fell back must not be taken for the other.
 	if s.Engine != engine {
 		return Report{}, fmt.Errorf("gatemark was asked for %s and used %q", engine, s.Engine)
 	}
 	r := Report{
-		Requests: *s.Requests, Achieved: s.AchievedRate, Latency: map[string]float64{},
+		Achieved: s.AchievedRate, Latency: map[string]float64{},
 		Late: -1, Unsent: -1, Engine: s.Engine, Verdict: verdict(s.Verdict),
 	}
 	for _, name := range []string{"mean", "p50", "p99", "p99.9", "max"} {
 		if v, ok := s.Latency[name]; ok {
 			r.Latency[name] = v
 		}
+	}
+	// Its requests are all that were due; those with a status were answered.
+	for _, n := range s.StatusCodes {
+		r.Requests += n
 	}
 	for _, n := range s.Errors {
 		r.Errors += n

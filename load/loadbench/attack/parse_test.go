@@ -104,7 +104,7 @@ func TestH2loadsLogBegins(t *testing.T) {
 }
 
 func TestParseGatemark(t *testing.T) {
-	const printed = `{"requests":20000,"errors":{"reset":2,"status":3},"statusCodes":{"200":19997,"503":3},"bytesIn":1,"bytesOut":1,
+	const printed = `{"requests":20002,"errors":{"reset":2,"status":3},"statusCodes":{"200":19997,"503":3},"bytesIn":1,"bytesOut":1,
 		"requestedRate":5000,"achievedRate":4999.5,"latency":{"min":0.001,"mean":0.002,"p50":0.003,"p90":0.004,"p95":0.005,"p99":0.006,"p99.9":0.007,"p99.99":0.008,"max":0.009},
 		"serviceTime":{"p50":0.001},"cpuSeconds":0.5,"engine":"epoll","verdict":"ok","late":7,"unsent":1}`
 	got, err := gatemark("epoll").Parse(Job{}, Output{Stdout: []byte(printed)})

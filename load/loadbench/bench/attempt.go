@@ -28,7 +28,7 @@ const patience = 30 * time.Second
 func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at target, watch func(context.Context, *stage.Process) error) (Run, error) {
 	run := Run{
 		Tool: t.Name, Service: string(at.service), Path: at.path.Name, Connections: job.Connections, Streams: job.Streams,
-		Rate: job.Rate, Duration: job.Duration.Seconds(), Served: -1,
+		Rate: job.Rate, Duration: job.Duration.Seconds(),
 	}
 	job.URL = at.url
 	var err error
@@ -47,7 +47,6 @@ func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at t
 	if err != nil {
 		return run, err
 	}
-	started := time.Now()
 	p, err := at.path.Attacker.Start(stage.Command{Args: append([]string{path}, args...), Env: b.Environment(path)})
 	if err != nil {
 		return run, err
@@ -63,7 +62,6 @@ func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at t
 		watched <- watch(limited, p)
 	}()
 	failed := p.Wait(limited)
-	run.Wall = time.Since(started).Seconds()
 	if err := <-watched; err != nil {
 		return run, err
 	}
@@ -74,7 +72,8 @@ func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at t
 	if err != nil {
 		return run, fmt.Errorf("after %s: %w", t.Name, err)
 	}
-	run.account(before, after, p.Usage())
+	run.Whole, run.MaxRSS = span(before, after), p.Usage().MaxRSS
+	run.Whole.CPU = p.Usage().CPU.Seconds()
 	if failed != nil {
 		run.Failed = failed.Error()
 		return run, nil
@@ -86,11 +85,12 @@ func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at t
 	return run, nil
 }
 
-// counters are what is read before and after a run.
+// counters are what is read at both ends of a span.
 type counters struct {
-	cpu    stage.CPUTime
-	server time.Duration
-	served int64
+	at             time.Time
+	cpu            stage.CPUTime
+	server, client time.Duration
+	served         int64
 }
 
 func read(at target) (c counters, err error) {
@@ -101,20 +101,50 @@ func read(at target) (c counters, err error) {
 		}
 	}
 	if c.server, err = at.process.CPU(); err != nil {
-		return c, fmt.Errorf("the server has ended: %w", err)
+		return c, fmt.Errorf("the server: %w", err)
 	}
+	c.at = time.Now()
 	c.cpu, err = stage.ReadCPU()
 	return c, err
 }
 
-func (r *Run) account(before, after counters, used stage.Usage) {
-	r.CPU, r.MaxRSS = used.CPU.Seconds(), used.MaxRSS
-	r.Server = (after.server - before.server).Seconds()
-	r.Machine = (after.cpu.Busy - before.cpu.Busy).Seconds()
-	r.AttackerCore = (after.cpu.Cores[stage.AttackerCPU] - before.cpu.Cores[stage.AttackerCPU]).Seconds()
-	r.Stolen = (after.cpu.Stolen - before.cpu.Stolen).Seconds()
-	if after.served >= 0 {
-		// The reading itself is a request.
-		r.Served = after.served - before.served - 1
+func span(from, to counters) Span {
+	s := Span{
+		Seconds: to.at.Sub(from.at).Seconds(), Requests: -1,
+		CPU:          (to.client - from.client).Seconds(),
+		Server:       (to.server - from.server).Seconds(),
+		Machine:      (to.cpu.Busy - from.cpu.Busy).Seconds(),
+		AttackerCore: (to.cpu.Cores[stage.AttackerCPU] - from.cpu.Cores[stage.AttackerCPU]).Seconds(),
+		Stolen:       (to.cpu.Stolen - from.cpu.Stolen).Seconds(),
 	}
+	if to.served >= 0 {
+		// One of the readings is a request in between.
+		s.Requests = to.served - from.served - 1
+	}
+	return s
+}
+
+// steady watches the part of a closed loop in which it surely attacks: from a
+// third of its time, for connections must be opened, almost to its end. A tool
+// that has ended by then leaves it empty; its own error says why.
+func steady(ctx context.Context, p *stage.Process, at target, d time.Duration) (Span, error) {
+	begun := time.Now()
+	var edges [2]counters
+	for i, share := range []float64{0.33, 0.95} {
+		select {
+		case <-ctx.Done():
+			return Span{}, nil
+		case <-p.Ended():
+			return Span{}, nil
+		case <-time.After(time.Until(begun.Add(time.Duration(share * float64(d))))):
+		}
+		var err error
+		if edges[i], err = read(at); err != nil {
+			return Span{}, err
+		}
+		if edges[i].client, err = p.CPU(); err != nil {
+			return Span{}, nil // it has ended just now
+		}
+	}
+	return span(edges[0], edges[1]), nil
 }

@@ -88,11 +88,15 @@ func (b *bench) rounds(ctx context.Context, c cell, at target, update func(strin
 				continue
 			}
 			update("round %d of %d, tool %d of %d: %s", round+1, c.rounds, i+1, len(tools), t.Name)
-			run, err := b.attempt(ctx, t, job, at, nil)
+			var watched Span
+			run, err := b.attempt(ctx, t, job, at, func(ctx context.Context, p *stage.Process) (err error) {
+				watched, err = steady(ctx, p, at, job.Duration)
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			run.Round = round
+			run.Round, run.Steady = round, watched
 			// What fails once fails again, and takes time.
 			broken[t.Name] = run.Failed != ""
 			b.out.Cost = append(b.out.Cost, run)

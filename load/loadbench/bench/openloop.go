@@ -97,7 +97,7 @@ func (b *bench) hold(ctx context.Context) error {
 	at := target{stage.HTTP, path, stage.HTTP.URL(path), server.Process, server.Served}
 	for _, t := range b.gatemarks() {
 		err := b.Progress.Do(ctx, "10,000 connections, "+t.Name, func(ctx context.Context, _ func(string, ...any)) error {
-			run, err := b.attempt(ctx, t, attack.Job{Protocol: attack.HTTP1, Connections: 10000, Streams: 1, Duration: 3 * time.Second, Rate: 10000}, at, nil)
+			run, err := b.attempt(ctx, t, attack.Job{Protocol: attack.HTTP1, Connections: 10000, Streams: 1, Duration: 2 * time.Second, Rate: 10000}, at, nil)
 			b.out.Many = append(b.out.Many, run)
 			return err
 		})
@@ -113,7 +113,7 @@ func (b *bench) hold(ctx context.Context) error {
 
 // last has a tool run for long, and samples its memory.
 func (b *bench) last(ctx context.Context, t attack.Tool, at target) error {
-	duration, every := 3*time.Second, 100*time.Millisecond
+	duration, every := 2*time.Second, 50*time.Millisecond
 	if b.Full {
 		duration, every = 10*time.Minute, time.Second
 	}

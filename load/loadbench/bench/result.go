@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"time"
 
 	"github.com/gatemark/gatemark/load/loadbench/attack"
@@ -84,37 +85,54 @@ type Run struct {
 	Round       int     `json:"round"`
 	Duration    float64 `json:"duration"` // asked for
 
-	// Wall is from the process's start to its end.
-	Wall float64 `json:"wall"`
-	// CPU is the process's time, Server the server's, Machine that of all
-	// cores, AttackerCore that of the attacker's; Stolen is what a hypervisor
-	// took from all.
+	// Whole is from the process's start to its end. Steady is a part of it in
+	// which the process did nothing but attack: it has neither the start nor
+	// the end in it, and is empty where there was no such part.
+	Whole  Span          `json:"whole"`
+	Steady Span          `json:"steady"`
+	MaxRSS int64         `json:"maxRSS"`
+	Report attack.Report `json:"report"`
+	Failed string        `json:"failed,omitempty"`
+}
+
+// A Span is what was used between two instants.
+type Span struct {
+	Seconds float64 `json:"seconds"`
+	// Requests is the server's own count, -1 where it has none.
+	Requests int64 `json:"requests"`
+	// CPU is the tool's time, Server the server's, Machine that of all cores,
+	// AttackerCore that of the attacker's; Stolen is what a hypervisor took
+	// from all.
 	CPU          float64 `json:"cpu"`
 	Server       float64 `json:"server"`
 	Machine      float64 `json:"machine"`
 	AttackerCore float64 `json:"attackerCore"`
 	Stolen       float64 `json:"stolen"`
-	MaxRSS       int64   `json:"maxRSS"`
-	// Served is the server's own count, -1 where it has none.
-	Served int64         `json:"served"`
-	Report attack.Report `json:"report"`
-	Failed string        `json:"failed,omitempty"`
 }
 
-// Other is the CPU time of neither attacker nor server: of whatever else ran
-// on the machine.
-func (r Run) Other() float64 { return r.Machine - r.CPU - r.Server }
-
-// Disturbed tells that something else used more than 5 % of the machine.
-func (r Run) Disturbed(cores int) bool {
-	return r.Other()+r.Stolen > 0.05*r.Wall*float64(cores)
+// Disturbed tells that what is neither attacker nor server used more than 5 %
+// of the machine.
+func (s Span) Disturbed(cores int) bool {
+	return s.Machine-s.CPU-s.Server+s.Stolen > 0.05*s.Seconds*float64(cores)
 }
 
-// PerCPU is requests per CPU-second of the process.
-func (r Run) PerCPU() float64 { return float64(r.Report.Requests) / r.CPU }
+// PerCPU is requests per CPU-second of the tool while it attacked, by the
+// server's count. NaN where there is none.
+func (r Run) PerCPU() float64 { return r.Steady.per(r.Steady.CPU) }
 
-// PerMachine is requests per CPU-second of the whole machine.
-func (r Run) PerMachine() float64 { return float64(r.Report.Requests) / r.Machine }
+// PerMachine is requests per CPU-second of the whole machine meanwhile.
+func (r Run) PerMachine() float64 { return r.Steady.per(r.Steady.Machine) }
+
+func (s Span) per(cpu float64) float64 {
+	if cpu <= 0 || s.Requests <= 0 {
+		return math.NaN()
+	}
+	return float64(s.Requests) / cpu
+}
+
+// PerWholeCPU is the tool's own count of answers per CPU-second of its whole
+// process.
+func (r Run) PerWholeCPU() float64 { return float64(r.Report.Requests) / r.Whole.CPU }
 
 // A Known is a run against the server that knows the truth.
 type Known struct {

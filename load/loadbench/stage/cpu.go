@@ -2,11 +2,16 @@ package stage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // tick is the unit of /proc's times: USER_HZ, which is 100 on Linux wherever Go
@@ -62,32 +67,43 @@ func parseStat(text []byte) (CPUTime, error) {
 	return t, nil
 }
 
-// CPU is the CPU time that a running process has used, in steps of 10 ms.
+// CPU is the CPU time that a running process's threads have used, to the
+// nanosecond. What threads had used that have ended is not in it.
 func (p *Process) CPU() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.ID()))
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.ID()))
 	if err != nil {
 		return 0, err
 	}
-	return parseProcessStat(string(text))
-}
-
-// parseProcessStat reads utime and stime: fields 14 and 15. The second field
-// is a name in brackets, which may hold anything.
-func parseProcessStat(text string) (time.Duration, error) {
-	const state, utime = 3, 14
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	var sum time.Duration
-	for i := utime - state; i <= utime-state+1; i++ {
-		if i >= len(fields) {
-			return 0, fmt.Errorf("process's stat %q is too short", text)
+	for _, path := range threads {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // it has ended since
 		}
-		ticks, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("process's stat: %w", err)
+			return 0, err
 		}
-		sum += time.Duration(ticks) * tick
+		d, err := parseSchedule(string(text))
+		if err != nil {
+			return 0, err
+		}
+		sum += d
+	}
+	if sum == 0 {
+		return 0, fmt.Errorf("process %d has ended", p.ID())
 	}
 	return sum, nil
+}
+
+// parseSchedule reads a thread's schedstat: nanoseconds on a core, nanoseconds
+// waiting for one, and turns.
+func parseSchedule(text string) (time.Duration, error) {
+	on, _, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseInt(on, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("thread's schedstat %q: %w", text, err)
+	}
+	return time.Duration(n), nil
 }
 
 // Memory is the memory that a running process holds (VmRSS), in bytes.

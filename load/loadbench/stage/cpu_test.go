@@ -33,13 +33,12 @@ ctxt 1
 }
 
 func TestParseProcess(t *testing.T) {
-	// A program may be called anything.
-	got, err := parseProcessStat("4242 (a) R 7 (b) S 1 4242 4242 0 -1 4194304 500 0 0 0 123 45 6 7 20 0 1 0 100 200 300")
-	if err != nil || got != 168*tick {
+	got, err := parseSchedule("445672 121127 2\n")
+	if err != nil || got != 445672*time.Nanosecond {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := parseProcessStat("4242 (a) S 1"); err == nil {
-		t.Error("too short, and no error")
+	if _, err := parseSchedule(""); err == nil {
+		t.Error("nothing, and no error")
 	}
 	size, err := parseMemory("Name:\tx\nVmPeak:\t  999 kB\nVmRSS:\t    1234 kB\nThreads:\t1\n")
 	if err != nil || size != 1234*1024 {

@@ -44,9 +44,9 @@ func grouped(runs []bench.Run) (cells []cell, of map[cell][]bench.Run) {
 	return cells, of
 }
 
-// perCPU is requests per CPU-second of the process, perMachine of all cores.
-func perCPU(r bench.Run) float64     { return r.PerCPU() }
-func perMachine(r bench.Run) float64 { return r.PerMachine() }
+func perCPU(r bench.Run) float64      { return r.PerCPU() }
+func perMachine(r bench.Run) float64  { return r.PerMachine() }
+func perWholeCPU(r bench.Run) float64 { return r.PerWholeCPU() }
 
 // values are one tool's over the rounds that did not fail.
 func values(runs []bench.Run, tool string, of func(bench.Run) float64) []float64 {
@@ -92,7 +92,7 @@ func costGrid(results *bench.Results, c cell, runs []bench.Run, order []string) 
 	for _, b := range base {
 		g.Head = append(g.Head, "against "+b)
 	}
-	g.Head = append(g.Head, "per CPU-s of the machine", "against "+base[0], "errors", "MiB")
+	g.Head = append(g.Head, "per CPU-s of the machine", "against "+base[0], "per CPU-s, whole run", "against "+base[0], "errors", "MiB")
 	for _, tool := range order {
 		if row := costRow(runs, tool, base); row != nil {
 			g.Rows = append(g.Rows, row)
@@ -120,12 +120,13 @@ func costRow(runs []bench.Run, tool string, base []string) []string {
 	if ran == 0 {
 		return nil
 	}
-	rate := func(r bench.Run) float64 { return float64(r.Report.Requests) / r.Duration }
+	rate := func(r bench.Run) float64 { return float64(r.Steady.Requests) / r.Steady.Seconds }
 	row := []string{tool, spreadOf(values(runs, tool, rate)).rate(), spreadOf(values(runs, tool, perCPU)).rate()}
 	for _, b := range base {
 		row = append(row, spreadOf(ratios(runs, tool, b, perCPU)).ratio())
 	}
-	row = append(row, spreadOf(values(runs, tool, perMachine)).rate(), spreadOf(ratios(runs, tool, base[0], perMachine)).ratio(), count(errors), mebibytes(rss))
+	row = append(row, spreadOf(values(runs, tool, perMachine)).rate(), spreadOf(ratios(runs, tool, base[0], perMachine)).ratio(),
+		spreadOf(values(runs, tool, perWholeCPU)).rate(), spreadOf(ratios(runs, tool, base[0], perWholeCPU)).ratio(), count(errors), mebibytes(rss))
 	if failed {
 		row[0] += " (failed)"
 	}
@@ -141,12 +142,12 @@ func notes(results *bench.Results, runs []bench.Run) []string {
 		if r.Failed != "" {
 			continue
 		}
-		if r.Disturbed(results.Machine.Cores) {
+		if r.Steady.Disturbed(results.Machine.Cores) {
 			disturbed++
 		}
-		if off := r.Served - r.Report.Requests; r.Served >= 0 && abs(off) > tolerated(r) && !miscounted[r.Tool] {
+		if off := r.Whole.Requests - r.Report.Requests; r.Whole.Requests >= 0 && abs(off) > tolerated(r) && !miscounted[r.Tool] {
 			miscounted[r.Tool] = true
-			all = append(all, fmt.Sprintf("%s counted %s requests where the server had %s.", r.Tool, count(r.Report.Requests), count(r.Served)))
+			all = append(all, fmt.Sprintf("%s counted %s requests where the server had %s.", r.Tool, count(r.Report.Requests), count(r.Whole.Requests)))
 		}
 	}
 	if disturbed > 0 {
@@ -158,7 +159,7 @@ func notes(results *bench.Results, runs []bench.Run) []string {
 // tolerated is by how much a tool's count may be off the server's: what was in
 // flight at the start and at the end, and 1 %.
 func tolerated(r bench.Run) int64 {
-	return int64(2*r.Connections*max(1, r.Streams)) + r.Served/100
+	return int64(2*r.Connections*max(1, r.Streams)) + r.Whole.Requests/100
 }
 
 func abs(n int64) int64 { return max(n, -n) }

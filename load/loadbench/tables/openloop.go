@@ -41,7 +41,7 @@ func openRow(k bench.Known) []string {
 	t := k.True
 	return []string{
 		k.Tool, string(k.Loop), count(int64(math.Round(t.Rate))), fmt.Sprintf("%+.3f %%", 100*(t.Rate/k.Rate-1)),
-		count(t.NotSent), percent(t.Punctual), milliseconds(t.Late), percent(k.CPU / k.Wall),
+		count(t.NotSent), percent(t.Punctual), milliseconds(t.Late), percent(k.Whole.CPU / k.Whole.Seconds),
 	}
 }
 

@@ -29,7 +29,9 @@ func results() *bench.Results {
 	run := func(service, tool string, round int, requests int64, cpu float64) bench.Run {
 		return bench.Run{
 			Tool: tool, Service: service, Path: "loopback", Connections: 64, Streams: 1, Round: round, Duration: 1,
-			Wall: 1, CPU: cpu, Server: 0.9, Machine: cpu + 0.9, MaxRSS: 10 << 20, Served: requests, Report: attack.Report{Requests: requests},
+			MaxRSS: 10 << 20, Report: attack.Report{Requests: requests},
+			Whole:  bench.Span{Seconds: 1, CPU: cpu + 0.1, Requests: requests},
+			Steady: bench.Span{Seconds: 1, CPU: cpu, Server: 0.9, Machine: cpu + 0.9, Requests: requests},
 		}
 	}
 	for round := range 6 {
@@ -39,15 +41,15 @@ func results() *bench.Results {
 			run("HTTP/1.1", "gatemark io_uring", round, 60000+drift, 1),
 			run("HTTP/1.1", "gatemark epoll", round, 51000+drift, 1))
 	}
-	r.Cost[1].Machine += 0.5
+	r.Cost[1].Steady.Machine += 0.5
 	hey := run("HTTP/1.1", "hey", 0, 1000, 1)
-	hey.Served = 2000
+	hey.Whole.Requests = 2000
 	fortio := run("HTTP/1.1", "fortio", 0, 0, 0)
 	fortio.Failed = "exit status 1: it is broken"
 	r.Cost = append(r.Cost, hey, fortio, run("HTTP/1.1 over TLS", "h2load", 0, 30000, 1), run("HTTP/1.1 over TLS", "gatemark io_uring", 0, 31000, 1))
 
 	open := func(tool string, k bench.Known) bench.Known {
-		k.Tool, k.Connections, k.Duration, k.Wall, k.CPU = tool, 64, 10, 10, 1
+		k.Tool, k.Connections, k.Duration, k.Whole = tool, 64, 10, bench.Span{Seconds: 10, CPU: 1}
 		return k
 	}
 	latency := map[string]float64{"p50": 0.001, "p99": 0.0125, "p99.9": 1.39, "max": 1.4}
@@ -106,17 +108,22 @@ func golden(t *testing.T, name, got string) {
 
 // TestRatiosAreWithinRounds: a machine that gets faster is no difference.
 func TestRatiosAreWithinRounds(t *testing.T) {
+	one := func(tool string, round int, cpu float64, requests int64) bench.Run {
+		return bench.Run{Tool: tool, Round: round, Steady: bench.Span{CPU: cpu, Requests: requests}}
+	}
 	var runs []bench.Run
 	for round := range 6 {
 		speed := int64(1000 << round)
 		runs = append(runs,
-			bench.Run{Tool: "a", Round: round, CPU: 1, Report: attack.Report{Requests: speed}},
-			bench.Run{Tool: "b", Round: round, CPU: 2, Report: attack.Report{Requests: 3 * speed}})
+			one("a", round, 1, speed),
+			one("b", round, 2, 3*speed))
 	}
 	runs = append(runs,
-		bench.Run{Tool: "b", Round: 7, CPU: 1, Report: attack.Report{Requests: 1}}, // has no partner
-		bench.Run{Tool: "a", Round: 8, CPU: 1, Failed: "it broke"},
-		bench.Run{Tool: "b", Round: 8, CPU: 1, Report: attack.Report{Requests: 1}})
+		one("b", 7, 1, 1), // has no partner
+		bench.Run{Tool: "a", Round: 8, Failed: "it broke"},
+		one("b", 8, 1, 1),
+		bench.Run{Tool: "a", Round: 9}, // ended before it was steady
+		one("b", 9, 1, 1))
 	got := spreadOf(ratios(runs, "b", "a", perCPU))
 	if want := (spread{6, 1.5, 1.5, 1.5}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
