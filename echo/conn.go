@@ -34,7 +34,6 @@ type session struct {
 var (
 	errClosing = errors.New("closing")
 	errHTTP2   = errors.New("the client speaks HTTP/2")
-	errHanded  = errors.New("the connection belongs to somebody else now")
 )
 
 // preface is how HTTP/2 begins, as far as it looks like a head.
@@ -53,7 +52,7 @@ func (s *Server) serve(w *wire, secure *tls.Config) {
 		return
 	case isHTTP2:
 		w.speaks(http2TLS)
-		s.http2.hand(conn)
+		s.serveHTTP2(w, conn)
 		return
 	}
 	c := &session{server: s, wire: w, conn: conn, buffer: make([]byte, 4<<10), out: make([]byte, 0, 1<<10)}
@@ -65,8 +64,8 @@ func (s *Server) serve(w *wire, secure *tls.Config) {
 	switch {
 	case errors.Is(err, errHTTP2):
 		w.speaks(http2Plain)
-		s.http2.hand(&replay{conn, c.buffer[:c.end]})
-	case !errors.Is(err, errHanded):
+		s.serveHTTP2(w, &replay{conn, c.buffer[:c.end]})
+	default:
 		conn.Close() // the peer may have gone first
 		w.Close()
 	}

@@ -2,10 +2,11 @@ package echo
 
 import (
 	"encoding/binary"
-	"io"
+	"errors"
 	"net/http"
-	"strconv"
 	"strings"
+
+	"golang.org/x/net/http2"
 
 	"github.com/gatemark/gatemark/echo/fault"
 )
@@ -17,16 +18,18 @@ import (
 
 const (
 	grpcPrefix   = 5
+	grpcInvalid  = 3
 	grpcInternal = 13
-	maxMessages  = 64 << 20
+	// maxMessages bounds what is kept of a request, in bytes.
+	maxMessages = 64 << 20
 )
 
 // The standard health service, and its messages.
 const (
-	healthCheck = "/grpc.health.v1.Health/Check"
-	healthWatch = "/grpc.health.v1.Health/Watch"
-	serving     = "\x00\x00\x00\x00\x02\x08\x01"
-	notServing  = "\x00\x00\x00\x00\x02\x08\x02"
+	healthService = "/grpc.health.v1.Health/"
+	healthCheck   = healthService + "Check"
+	serving       = "\x00\x00\x00\x00\x02\x08\x01"
+	notServing    = "\x00\x00\x00\x00\x02\x08\x02"
 )
 
 func isGRPC(contentType string) bool {
@@ -35,39 +38,44 @@ func isGRPC(contentType string) bool {
 }
 
 // gRPC answers a call of any method with the messages that it came with.
-func (c *call) gRPC() {
-	c.health = c.r.URL.Path == healthCheck || c.r.URL.Path == healthWatch
-	messages, err := io.ReadAll(io.LimitReader(c.r.Body, maxMessages))
-	if err != nil {
-		panic(http.ErrAbortHandler) // the stream has ended
-	}
-	if !framed(messages) {
-		c.gRPCStatus(grpcInternal, "the request is no sequence of messages")
+func (k *call) gRPC() {
+	if !framed(k.body) {
+		k.gRPCStatus(grpcInternal, "the request is no sequence of messages")
 		return
 	}
-	if err := c.judge(); err != nil {
-		c.gRPCStatus(3, err.Error())
+	if err := k.judge(); errors.Is(err, errGone) {
+		return
+	} else if err != nil {
+		k.gRPCStatus(grpcInvalid, err.Error())
 		return
 	}
-	switch c.verdict.Kind {
+	switch k.verdict.Kind {
 	case fault.None, fault.TrickleKind:
+		k.gRPCAnswer()
 	case fault.StatusKind:
-		c.gRPCStatus(c.verdict.GRPC, "a fault")
-		return
+		k.gRPCStatus(k.verdict.GRPC, "a fault")
+	case fault.GarbageKind:
+		k.gRPCGarbage()
 	default:
-		c.tally(0)
-		c.wrongMessage()
-		return
+		k.tally(0)
+		k.wrong()
 	}
-	if c.health {
-		c.gRPCHealth()
-		return
+}
+
+func (k *call) gRPCAnswer() {
+	k.code = http.StatusOK // whatever the status of health checks is
+	k.tally(http.StatusOK)
+	k.server.counters.grpc[0].Add(1)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.gRPCHead()
+	switch {
+	case k.health:
+		k.gRPCHealth()
+	case len(k.body) > 0:
+		k.send(k.body, false)
 	}
-	c.gRPCHead()
-	c.tally(http.StatusOK)
-	c.w.Header()[http.TrailerPrefix+"Grpc-Status"] = []string{"0"}
-	c.server.counters.grpc[0].Add(1)
-	_, _ = c.w.Write(messages) // an error is the stream's end
+	k.gRPCTrailer()
 }
 
 // framed reports whether data is whole messages.
@@ -85,68 +93,85 @@ func framed(data []byte) bool {
 	return true
 }
 
-// gRPCHead sets the fields of a response; compressed messages stay so.
-func (c *call) gRPCHead() {
-	c.head()
-	h := c.w.Header()
-	h["Content-Type"] = c.r.Header["Content-Type"]
-	if encoding := c.r.Header["Grpc-Encoding"]; len(encoding) > 0 {
-		h["grpc-encoding"] = encoding[:1]
+// gRPCHead appends the header of a response; compressed messages stay so.
+func (k *call) gRPCHead() {
+	k.finish(k.beginGRPCHead(false))
+}
+
+func (k *call) beginGRPCHead(last bool) int {
+	frame := k.beginHead(last)
+	k.out = appendField(k.out, "content-type", k.contentType[:min(len(k.contentType), 1<<10)])
+	if k.encoding != "" {
+		k.out = appendField(k.out, "grpc-encoding", k.encoding[:min(len(k.encoding), 1<<10)])
 	}
+	return frame
+}
+
+// gRPCTrailer ends a response that went well.
+func (k *call) gRPCTrailer() {
+	if k.left {
+		return
+	}
+	frame := k.begin(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, k.id)
+	k.out = appendField(k.out, "grpc-status", "0")
+	k.finish(frame)
+	k.leave()
 }
 
 // gRPCStatus answers with a status and no message.
-func (c *call) gRPCStatus(status int, message string) {
-	c.tally(http.StatusOK)
-	c.server.counters.grpc[status].Add(1)
-	c.gRPCHead()
-	c.w.Header()["grpc-status"] = []string{strconv.Itoa(status)}
+func (k *call) gRPCStatus(status int, message string) {
+	k.code = http.StatusOK
+	k.tally(http.StatusOK)
+	k.server.counters.grpc[status].Add(1)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	frame := k.beginGRPCHead(true)
+	k.out = appendNumber(k.out, "grpc-status", int64(status))
 	if status != 0 {
-		c.w.Header()["grpc-message"] = []string{message}
+		k.out = appendField(k.out, "grpc-message", message)
 	}
-	c.w.WriteHeader(http.StatusOK)
+	k.finish(frame)
+	k.leave()
 }
 
-// gRPCHealth answers for the standard health service.
-func (c *call) gRPCHealth() {
-	c.gRPCHead()
-	c.tally(http.StatusOK)
-	c.w.Header()[http.TrailerPrefix+"Grpc-Status"] = []string{"0"}
+// gRPCHealth sends the state of health: once, or to who watches, with every
+// change.
+func (k *call) gRPCHealth() {
 	for last := ""; ; {
-		set := c.server.faults.Load()
+		set := k.server.faults.Load()
 		state := serving
 		if set.HealthStatus() >= 400 {
 			state = notServing
 		}
-		if state != last {
-			if _, err := io.WriteString(c.w, state); err != nil {
-				return
-			}
-			last = state
-		}
-		if c.r.URL.Path == healthCheck {
+		if state != last && !k.send([]byte(state), false) {
 			return
 		}
-		c.flush()
-		select {
-		case <-set.Replaced():
-		case <-c.r.Context().Done():
-			return
-		}
-		if c.server.closing.Load() {
+		last = state
+		if k.target == healthCheck || k.flushLocked() != nil || !k.changed(set) {
 			return
 		}
 	}
 }
 
-// wrongMessage is wrong in gRPC's own way, where there is one.
-func (c *call) wrongMessage() {
-	if c.verdict.Kind != fault.GarbageKind {
-		c.wrong()
-		return
+// changed waits until the faults are others, without the connection's lock.
+func (k *call) changed(set *fault.Set) bool {
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	select {
+	case <-set.Replaced():
+		return !k.server.closing.Load()
+	case <-k.gone:
+		return false
 	}
-	// A message of which most is missing.
-	c.gRPCHead()
-	c.w.Header()[http.TrailerPrefix+"Grpc-Status"] = []string{"0"}
-	_, _ = io.WriteString(c.w, "\x00\x00\x00\x01\x00gatemark")
+}
+
+// gRPCGarbage answers with a message of which most is missing.
+func (k *call) gRPCGarbage() {
+	k.code = http.StatusOK
+	k.tally(0)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.gRPCHead()
+	k.send([]byte("\x00\x00\x00\x01\x00gatemark"), false)
+	k.gRPCTrailer()
 }

@@ -1,376 +1,355 @@
 package echo
 
 import (
-	"context"
+	"bufio"
 	"errors"
 	"io"
-	"log"
 	"net"
-	"net/http"
-	"strconv"
-	"strings"
-	"time"
+	"sync"
 
-	"github.com/gatemark/gatemark/echo/events"
-	"github.com/gatemark/gatemark/echo/fault"
-	"github.com/gatemark/gatemark/marker"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 )
 
-// http2Server answers HTTP/2 by net/http's server, which is handed connections
-// once it is known that they speak it. The same server in golang.org/x/net is
-// deprecated in its favour.
-type http2Server struct {
-	server *Server
-	http   *http.Server
-	conns  chan net.Conn
-	closed chan struct{}
-	ended  chan struct{}
+// HTTP/2 is served by a loop of our own around golang.org/x/net's framing and
+// header compression: the servers of x/net and of net/http need several
+// goroutines and system calls for each request, more than some gateways do.
+// Here requests that have nothing to wait for are answered by the goroutine
+// that reads them, and responses are written together.
 
-	text, pod, instance []string // values of header fields
-}
+const (
+	// maxStreams is how many requests a connection may have open. A gateway is
+	// free to put all of its requests on one connection.
+	maxStreams = 10_000
+	// streamWindow is what a client may send ahead on a stream, connWindow on
+	// a connection, in bytes.
+	streamWindow = 1 << 20
+	connWindow   = 1 << 30
+	firstWindow  = 65_535 // of either side, until it says otherwise
+)
 
-// maxStreams is how many requests a connection may have open. A gateway is
-// free to put all of its requests on one connection.
-const maxStreams = 10_000
-
-type wireKey struct{}
-
-func newHTTP2(s *Server) *http2Server {
-	h := &http2Server{
-		server: s, conns: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan struct{}),
-		text: []string{"text/plain"}, pod: []string{s.options.Pod}, instance: []string{s.options.Instance},
-	}
-	h.http = &http.Server{
-		Handler:   h,
-		Protocols: new(http.Protocols),
-		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:  log.New(io.Discard, "", 0), // of clients that break the protocol
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return context.WithValue(ctx, wireKey{}, wireOf(conn))
-		},
-	}
-	h.http.Protocols.SetHTTP2(true)
-	h.http.Protocols.SetUnencryptedHTTP2(true)
-	return h
-}
-
-func (h *http2Server) start() {
-	go func() {
-		defer close(h.ended)
-		_ = h.http.Serve(h) // always an error: that it was closed
-	}()
-}
-
-// hand gives a connection to the server.
-func (h *http2Server) hand(conn net.Conn) {
-	select {
-	case h.conns <- conn:
-	case <-h.server.stopped:
-		conn.Close()
-	}
-}
-
-// shutDown tells clients not to begin new requests, and waits for the others.
-func (h *http2Server) shutDown(patience time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	start := time.Now()
-	if err := h.http.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		h.server.counters.acceptErrors.Add(1)
-	}
-	// Those that speak HTTP/1.1 have as long.
-	time.Sleep(patience - time.Since(start))
-}
-
-func (h *http2Server) close() error {
-	err := h.http.Close()
-	<-h.ended
-	return err
-}
-
-// Accept, Close and Addr make it a net.Listener of what is handed to it.
-func (h *http2Server) Accept() (net.Conn, error) {
-	select {
-	case conn := <-h.conns:
-		return conn, nil
-	case <-h.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept.
-func (h *http2Server) Close() error {
-	select {
-	case <-h.closed:
-	default:
-		close(h.closed)
-	}
-	return nil
-}
-
-// Addr is the port's.
-func (h *http2Server) Addr() net.Addr { return h.server.Address() }
-
-// A call is one request on HTTP/2.
-type call struct {
-	*http2Server
-	w       http.ResponseWriter
-	r       *http.Request
+// An http2Conn serves one connection.
+type http2Conn struct {
+	server  *Server
 	wire    *wire
-	route   string
-	health  bool
-	verdict fault.Verdict
-	read    time.Time // where the verdict waits
-	status  int
+	conn    net.Conn
+	reader  *bufio.Reader
+	framer  *http2.Framer
+	decoder *hpack.Decoder
+	last    uint32 // the last stream
+	taken   int64  // bytes of bodies since the client's window grew
+
+	// What HEADERS began, until its last CONTINUATION.
+	current *call
+	ending  bool
+	size    int
+
+	mu       sync.Mutex // guards all that follows
+	room     *sync.Cond // windows have grown, or something has ended
+	out      []byte     // frames not written yet
+	window   int64      // what may be sent
+	initial  int64      // the same of new streams
+	maxFrame int
+	calls    map[uint32]*call
+	ended    bool
+	slow     sync.WaitGroup // calls that have goroutines of their own
 }
 
-// ServeHTTP answers one request.
-func (h *http2Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := h.server
-	s.counters.flight.enter()
-	defer s.counters.flight.leave()
-	c := &call{http2Server: h, w: w, r: r, wire: r.Context().Value(wireKey{}).(*wire), status: http.StatusOK}
-	c.wire.requests.Add(1)
-	c.route = r.Header.Get(marker.RouteHeader)
-	if isGRPC(r.Header.Get("Content-Type")) {
-		c.gRPC()
-		return
+func (s *Server) serveHTTP2(w *wire, conn net.Conn) {
+	c := &http2Conn{
+		server: s, wire: w, conn: conn, reader: bufio.NewReaderSize(conn, 32<<10), out: make([]byte, 0, 4<<10),
+		window: firstWindow, initial: firstWindow, maxFrame: 16 << 10, calls: map[uint32]*call{},
 	}
-	c.health = s.faults.Load().Health([]byte(r.URL.Path))
-	body, err := c.readBody()
-	if err != nil {
-		c.bad(err)
-		return
+	c.room = sync.NewCond(&c.mu)
+	c.framer = http2.NewFramer(nil, c.reader)
+	c.framer.SetReuseFrames()
+	c.decoder = hpack.NewDecoder(4096, func(f hpack.HeaderField) { c.current.field(f.Name, f.Value) })
+	s.http2.add(c)
+	err := c.run()
+	var broken http2.ConnectionError
+	if errors.As(err, &broken) {
+		c.goAway(http2.ErrCode(broken))
 	}
-	if err := c.judge(); err != nil {
-		c.bad(err)
-		return
-	}
-	c.answer(body)
+	s.http2.remove(c)
+	c.end()
+	conn.Close() // the peer may have gone first
+	w.Close()
+	c.slow.Wait()
 }
 
-// readBody reads the request's body and returns it where it is an event.
-func (c *call) readBody() ([]byte, error) {
-	if c.r.Header.Get("Content-Type") == "" || !isStructured([]byte(c.r.Header.Get("Content-Type"))) {
-		if c.r.ContentLength != 0 {
-			// An error is the stream's end.
-			_, err := io.Copy(io.Discard, c.r.Body)
-			return nil, err
-		}
-		return nil, nil
-	}
-	body, err := io.ReadAll(io.LimitReader(c.r.Body, maxEvent+1))
-	if err == nil && len(body) > maxEvent {
-		err = errEvent
-	}
-	return body, err
-}
-
-// judge asks what becomes of the request, and waits.
-func (c *call) judge() error {
-	set := c.server.faults.Load()
-	delay, status := c.r.Header.Get(marker.DelayHeader), c.r.Header.Get(marker.StatusHeader)
-	if !c.health && set.Quiet() && delay == "" && status == "" {
-		return nil
-	}
-	q := inquiry{delay: []byte(delay), status: []byte(status), read: time.Now()}
-	q.Query = fault.Query{
-		Path: []byte(c.r.URL.Path), Host: []byte(c.r.Host), Route: []byte(c.route),
-		Health: c.health, Kinds: fault.Waits | fault.Answers,
-	}
-	if c.health {
-		c.status = set.HealthStatus()
-	}
-	var err error
-	c.verdict, err = c.server.judge(&q, c.r.Context().Done())
-	c.read = q.read
-	if errors.Is(err, errGone) {
-		panic(http.ErrAbortHandler)
-	}
-	return err
-}
-
-// answer does what the verdict says.
-func (c *call) answer(body []byte) {
-	v := &c.verdict
-	switch v.Kind {
-	case fault.None, fault.TrickleKind, fault.StatusKind:
-	default:
-		c.tally(0)
-		c.wrong()
-		return
-	}
-	size, err := c.size()
-	if err != nil {
-		c.bad(err)
-		return
-	}
-	switch {
-	case v.Kind == fault.StatusKind:
-		c.status = v.Code
-		if v.RetryAfter != "" {
-			c.w.Header().Set("Retry-After", v.RetryAfter)
-		}
-	case !c.health:
-		if err := c.receive(body); err != nil {
-			c.bad(err)
-			return
-		}
-	}
-	c.tally(c.status)
-	c.head()
-	if size > 0 && !bodiless(c.status) {
-		c.w.Header()["Content-Length"] = []string{strconv.Itoa(size)}
-		c.w.WriteHeader(c.status)
-		c.body(size)
-		return
-	}
-	c.w.WriteHeader(c.status)
-}
-
-// head sets the fields that every response carries, and so ends the wait. The
-// names are in lower case already, which spares the server the conversion.
-func (c *call) head() {
-	h := c.w.Header()
-	h["Date"] = nil // none
-	h["Content-Type"] = c.text
-	h["gatemark-pod"] = c.pod
-	h["gatemark-instance"] = c.instance
-	if c.route != "" {
-		h["gatemark-route"] = c.r.Header[marker.RouteHeader][:1]
-	}
-	if generation := c.r.Header[marker.GenerationHeader]; len(generation) > 0 {
-		h["gatemark-generation"] = generation[:1]
-	}
-	if waited := c.server.waited(&c.verdict, c.read); waited > 0 {
-		h["gatemark-delay-applied"] = []string{strconv.FormatInt(int64(waited), 10)}
-	}
-}
-
-// body writes n bytes, slowly where the verdict says so.
-func (c *call) body(n int) {
-	if c.r.Method == http.MethodHead {
-		return
-	}
-	v := &c.verdict
-	piece, due := len(page)-phrase, time.Now()
-	if v.Kind == fault.TrickleKind {
-		piece = min(piece, v.Bytes)
-		c.flush()
-	}
-	for sent := 0; sent < n; {
-		if v.Kind == fault.TrickleKind {
-			due = due.Add(v.Interval)
-			if !c.server.clock.Wait(due, c.r.Context().Done()) {
-				panic(http.ErrAbortHandler)
-			}
-		}
-		part := page[sent%phrase:][:min(n-sent, piece)]
-		if _, err := c.w.Write(part); err != nil {
-			panic(http.ErrAbortHandler) // the stream has ended
-		}
-		sent += len(part)
-		if v.Kind == fault.TrickleKind {
-			c.flush()
-		}
-	}
-}
-
-func (c *call) flush() { c.w.(http.Flusher).Flush() }
-
-// size is the body that the request asks for, in bytes.
-func (c *call) size() (int, error) {
-	var r request
-	if value := c.r.Header.Get(marker.SizeHeader); value != "" {
-		if err := r.setSize([]byte(value)); err != nil {
-			return 0, err
-		}
-	} else if strings.Contains(c.r.URL.RawQuery, "size=") {
-		if err := r.query([]byte("?" + c.r.URL.RawQuery)); err != nil {
-			return 0, err
-		}
-	}
-	return r.size, nil
-}
-
-// bad answers a request that asks for something impossible.
-func (c *call) bad(problem error) {
-	c.status = http.StatusBadRequest
-	c.tally(c.status)
-	c.head()
-	c.w.WriteHeader(c.status)
-	_, _ = io.WriteString(c.w, problem.Error()+"\n") // an error is the stream's end
-}
-
-// wrong answers in a way that no response should go.
-func (c *call) wrong() {
-	if !c.verdict.Middle && c.verdict.Kind != fault.GarbageKind {
-		c.server.waited(&c.verdict, c.read) // there is no head to tell it in
-	}
-	switch c.verdict.Kind {
-	case fault.ResetKind:
-		if c.verdict.Middle {
-			c.short()
-		}
-	case fault.CloseKind:
-		c.wire.Close()
-	case fault.HangKind:
-		<-c.r.Context().Done()
-	case fault.GarbageKind:
-		// A handler that ends in order makes the body complete, with fewer
-		// bytes than it promised.
-		c.short()
-		return
-	}
-	panic(http.ErrAbortHandler) // resets the stream
-}
-
-// short writes half of what it promises.
-func (c *call) short() {
-	c.head()
-	c.w.Header()["Content-Length"] = []string{strconv.Itoa(half)}
-	c.w.WriteHeader(http.StatusOK)
-	_, _ = c.w.Write(page[:half/2]) // an error is the stream's end
-	c.flush()
-}
-
-// tally counts the request.
-func (c *call) tally(status int) {
-	if c.health {
-		c.server.health.count(c.wire.RemoteAddr(), c.r.UserAgent(), status)
-		return
-	}
-	t := c.wire.count.Load()
-	if t == nil || t.status != status || t.route != c.route {
-		t = c.server.counters.find([]byte(c.route), status)
-		c.wire.count.Store(t)
-	}
-	t.n.Add(1)
-}
-
-// receive takes the request as a CloudEvent, where it is one.
-func (c *call) receive(body []byte) error {
-	h := c.r.Header
-	structured := body != nil
-	if !structured && len(h["Ce-Specversion"]) == 0 {
-		return nil
-	}
-	var e events.Event
-	var err error
-	if structured {
-		err = new(events.Decoder).Decode(body, &e)
-	} else {
-		e.ID, e.Source = []byte(h.Get("Ce-Id")), []byte(h.Get("Ce-Source"))
-		e.Type, e.Specversion = []byte(h.Get("Ce-Type")), []byte(h.Get("Ce-Specversion"))
-		err = e.Check()
-	}
-	if err != nil {
-		c.server.events.Malformed()
+// run serves until an error, which is the connection's end.
+func (c *http2Conn) run() error {
+	if err := c.greet(); err != nil {
 		return err
 	}
-	// Its requests are served at the same time: none of them owns what the
-	// connection remembers.
-	c.server.events.Receive(&e, structured, new(events.Recent))
-	c.status = c.server.options.EventStatus
+	for {
+		frame, err := c.framer.ReadFrame()
+		var broken http2.StreamError
+		switch {
+		case errors.As(err, &broken):
+			c.reset(broken.StreamID, broken.Code)
+		case err != nil:
+			return err
+		default:
+			if err := c.take(frame); err != nil {
+				return err
+			}
+		}
+		// Answers to requests that came together go together.
+		if c.reader.Buffered() == 0 {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// greet reads the client's preface and sends the server's.
+func (c *http2Conn) greet() error {
+	var got [len(http2.ClientPreface)]byte
+	if _, err := io.ReadFull(c.reader, got[:]); err != nil {
+		return err
+	}
+	if string(got[:]) != http2.ClientPreface {
+		return http2.ConnectionError(http2.ErrCodeProtocol)
+	}
+	c.mu.Lock()
+	frame := c.begin(http2.FrameSettings, 0, 0)
+	c.setting(http2.SettingMaxConcurrentStreams, maxStreams)
+	c.setting(http2.SettingInitialWindowSize, streamWindow)
+	c.finish(frame)
+	c.grow(0, connWindow-firstWindow)
+	c.mu.Unlock()
+	return c.flush()
+}
+
+// take does what a frame asks for.
+func (c *http2Conn) take(frame http2.Frame) error {
+	switch f := frame.(type) {
+	case *http2.HeadersFrame:
+		if err := c.open(f.StreamID, f.StreamEnded()); err != nil {
+			return err
+		}
+		return c.headers(f.HeaderBlockFragment(), f.HeadersEnded())
+	case *http2.ContinuationFrame:
+		return c.headers(f.HeaderBlockFragment(), f.HeadersEnded())
+	case *http2.DataFrame:
+		return c.data(f)
+	case *http2.SettingsFrame:
+		return c.settings(f)
+	case *http2.WindowUpdateFrame:
+		return c.grown(f.StreamID, int64(f.Increment))
+	case *http2.PingFrame:
+		if !f.IsAck() {
+			c.mu.Lock()
+			ack := c.begin(http2.FramePing, http2.FlagPingAck, 0)
+			c.out = append(c.out, f.Data[:]...)
+			c.finish(ack)
+			c.mu.Unlock()
+		}
+	case *http2.RSTStreamFrame:
+		c.mu.Lock()
+		if k := c.calls[f.StreamID]; k != nil {
+			k.leave()
+		}
+		c.mu.Unlock()
+	}
 	return nil
+}
+
+// open begins a stream, or its trailers.
+func (c *http2Conn) open(id uint32, ending bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending, c.size = ending, 0
+	if c.current = c.calls[id]; c.current != nil {
+		c.current.trailers = true
+		return nil
+	}
+	c.current = &call{http2Conn: c, id: id, window: c.initial}
+	switch {
+	case id%2 == 0:
+		return http2.ConnectionError(http2.ErrCodeProtocol)
+	case id <= c.last || len(c.calls) >= maxStreams:
+		// Nobody waits for it, but it must be decoded: the compression of all
+		// that follows depends on it.
+		c.current.stray = true
+		if id > c.last {
+			c.appendReset(id, http2.ErrCodeRefusedStream)
+		}
+	default:
+		c.calls[id] = c.current
+	}
+	c.last = max(c.last, id)
+	return nil
+}
+
+// headers takes a part of a header block.
+func (c *http2Conn) headers(fragment []byte, last bool) error {
+	if c.size += len(fragment); c.size > maxHead {
+		return http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
+	if _, err := c.decoder.Write(fragment); err != nil {
+		return http2.ConnectionError(http2.ErrCodeCompression)
+	}
+	if !last {
+		return nil
+	}
+	if err := c.decoder.Close(); err != nil {
+		return http2.ConnectionError(http2.ErrCodeCompression)
+	}
+	if c.ending && !c.current.stray {
+		c.current.dispatch()
+	}
+	return nil
+}
+
+// data takes a part of a request's body.
+func (c *http2Conn) data(f *http2.DataFrame) error {
+	size := int64(f.Length)
+	c.mu.Lock()
+	if c.taken += size; c.taken >= connWindow/2 {
+		c.grow(0, c.taken)
+		c.taken = 0
+	}
+	k := c.calls[f.StreamID]
+	if k == nil || k.complete {
+		c.mu.Unlock()
+		return nil
+	}
+	if k.taken += size; k.taken >= streamWindow/2 && !f.StreamEnded() {
+		c.grow(f.StreamID, k.taken)
+		k.taken = 0
+	}
+	c.mu.Unlock()
+	if k.keeps() {
+		if len(k.body)+len(f.Data()) > maxMessages {
+			c.reset(k.id, http2.ErrCodeEnhanceYourCalm)
+			return nil
+		}
+		k.body = append(k.body, f.Data()...)
+	}
+	if f.StreamEnded() {
+		k.dispatch()
+	}
+	return nil
+}
+
+// settings takes what the client wants.
+func (c *http2Conn) settings(f *http2.SettingsFrame) error {
+	if f.IsAck() {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := f.ForeachSetting(func(s http2.Setting) error {
+		if err := s.Valid(); err != nil {
+			return err
+		}
+		switch s.ID {
+		case http2.SettingInitialWindowSize:
+			for _, k := range c.calls {
+				k.window += int64(s.Val) - c.initial
+			}
+			c.initial = int64(s.Val)
+			c.room.Broadcast()
+		case http2.SettingMaxFrameSize:
+			c.maxFrame = int(min(s.Val, 1<<20))
+		}
+		return nil
+	})
+	c.finish(c.begin(http2.FrameSettings, http2.FlagSettingsAck, 0))
+	return err
+}
+
+// grown lets more be sent.
+func (c *http2Conn) grown(id uint32, by int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id == 0 {
+		c.window += by
+	} else if k := c.calls[id]; k != nil {
+		k.window += by
+	}
+	c.room.Broadcast()
+	if c.window > 1<<31-1 {
+		return http2.ConnectionError(http2.ErrCodeFlowControl)
+	}
+	return nil
+}
+
+// reset ends one stream.
+func (c *http2Conn) reset(id uint32, code http2.ErrCode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.appendReset(id, code)
+	if k := c.calls[id]; k != nil {
+		k.leave()
+	}
+}
+
+// goAway asks the client to open no more streams.
+func (c *http2Conn) goAway(code http2.ErrCode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	frame := c.begin(http2.FrameGoAway, 0, 0)
+	c.out = appendUint32(appendUint32(c.out, c.last), uint32(code))
+	c.finish(frame)
+	_ = c.flushLocked() // an error shows with the next read
+}
+
+// end frees everybody who waits for this connection.
+func (c *http2Conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	for _, k := range c.calls {
+		k.leave()
+	}
+	c.room.Broadcast()
+}
+
+func (c *http2Conn) flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flushLocked()
+}
+
+func (c *http2Conn) flushLocked() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	_, err := c.conn.Write(c.out)
+	c.out = c.out[:0]
+	return err
+}
+
+// http2Conns are those that are open.
+type http2Conns struct {
+	mu    sync.Mutex
+	conns map[*http2Conn]struct{}
+}
+
+func (h *http2Conns) add(c *http2Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conns == nil {
+		h.conns = map[*http2Conn]struct{}{}
+	}
+	h.conns[c] = struct{}{}
+}
+
+func (h *http2Conns) remove(c *http2Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.conns, c)
+}
+
+// goAway asks all clients to open no more streams.
+func (h *http2Conns) goAway() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.conns {
+		c.goAway(http2.ErrCodeNo)
+	}
 }

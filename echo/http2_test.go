@@ -151,7 +151,7 @@ func TestHTTP2CloseAndHang(t *testing.T) {
 		t.Error("an answer")
 	}
 	eventually(t, "the connection ends", func() bool { return s.Counters().Open == 0 })
-	client.Timeout = 50 * time.Millisecond
+	client.Timeout = 200 * time.Millisecond
 	if _, _, err := fetch(client, "http://"+s.Address().String()+"/hang"); err == nil || !err.(interface{ Timeout() bool }).Timeout() {
 		t.Errorf("%v, want a timeout", err)
 	}

@@ -66,13 +66,15 @@ func (o *Options) setDefaults() error {
 
 // A Server answers requests.
 type Server struct {
-	options  Options
-	started  time.Time
-	ports    []*port
-	admin    net.Listener // nil for none
-	identity []byte       // the header fields that every response carries
-	http2    *http2Server
-	clock    *clock.Clock
+	options      Options
+	started      time.Time
+	ports        []*port
+	admin        net.Listener // nil for none
+	identity     []byte       // the header fields that every response carries
+	names2       []byte       // the same in HTTP/2, without the content's type
+	contentType2 []byte       // the content's type
+	http2        http2Conns   // those that are open
+	clock        *clock.Clock
 
 	counters counters
 	health   healthCounters
@@ -106,7 +108,8 @@ func Listen(o Options) (*Server, error) {
 		wires: map[*wire]struct{}{}, stopped: make(chan struct{}),
 	}
 	s.applied.init()
-	s.http2 = newHTTP2(s)
+	s.names2 = appendField(appendField(nil, "gatemark-pod", o.Pod), "gatemark-instance", o.Instance)
+	s.contentType2 = appendField(nil, "content-type", "text/plain")
 	set, err := fault.Compile(o.Faults, &s.totals)
 	if err != nil {
 		return nil, err
@@ -187,7 +190,6 @@ func (s *Server) AdminAddress() net.Addr {
 // it closes its ports and its connections, and returns nil.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 1)
-	s.http2.start()
 	for _, p := range s.ports {
 		s.accept(p)
 	}
@@ -226,7 +228,8 @@ func (s *Server) stop() error {
 	err := s.closePorts()
 	s.setting.Unlock()
 	if s.options.Drain > 0 {
-		s.http2.shutDown(lastResponses)
+		s.http2.goAway()
+		time.Sleep(lastResponses)
 	}
 	close(s.stopped)
 	s.faults.Load().Replace() // who is stalled, and watchPorts
@@ -237,7 +240,6 @@ func (s *Server) stop() error {
 	for w := range wires {
 		w.Close() // its goroutine sees the error
 	}
-	err = errors.Join(err, s.http2.close())
 	s.wait.Wait()
 	return err
 }

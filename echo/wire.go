@@ -115,19 +115,3 @@ func (r *replay) Read(p []byte) (int, error) {
 	}
 	return r.Conn.Read(p)
 }
-
-// wireOf finds the wire below.
-func wireOf(conn net.Conn) *wire {
-	for {
-		switch c := conn.(type) {
-		case *wire:
-			return c
-		case *replay:
-			conn = c.Conn
-		case interface{ NetConn() net.Conn }:
-			conn = c.NetConn()
-		default:
-			return nil
-		}
-	}
-}
