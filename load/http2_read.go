@@ -40,38 +40,65 @@ type sharedMarks struct {
 
 // A headReader reads a connection's header blocks.
 //
-// Answers to a load generator are all the same, and a server that uses HPACK
-// well sends the same few bytes for them. A block that changes nothing in
-// HPACK's table means the same for as long as no other block changes it: so
-// what it meant is kept, and found by its bytes. That costs a comparison in
-// place of a decoding. Where some field changes each time, the others are still
-// judged only once.
+// Answers to a load generator are all alike, and what their blocks have meant
+// is kept, and found by their bytes: that costs a comparison in place of a
+// decoding, which allocates. A block means the same
+//   - for ever if it refers to nothing in HPACK's table, as nginx's;
+//   - until the table changes, otherwise: servers that use the table well soon
+//     change it no more.
+//
+// What a block of the first kind adds to the table is added when a block comes
+// that refers to the table, and never if none does.
+//
+// Where some field changes each time, the others are still judged only once.
 type headReader struct {
 	decoder *hpack.Decoder
-	// epoch counts the changes to the decoder's table.
+	// plain decodes blocks that do not refer to the table.
+	plain *hpack.Decoder
+	// epoch counts the changes to the table.
 	epoch  uint64
 	known  [8]knownHead
 	recent int  // the last of them that came, or was learned
 	fresh  head // of a block that cannot be kept
 	now    *head
 	judged [16]judgedField
+	// behind lists blocks whose additions the decoder lacks, the oldest first.
+	behind []postponedBlock
 	text   []byte
 	name   []byte
 }
 
-// A knownHead is what a block means while the epoch lasts. Epoch 0 never comes.
+// A knownHead is what a block means, for as long as the epoch lasts if it
+// refers to the table. Its block does not change.
 type knownHead struct {
-	epoch uint64
 	block []byte
+	blockKind
+	epoch uint64
 	head  head
 }
 
-// maxKnown is the size of blocks that are kept, in bytes.
-const maxKnown = 1 << 10
+// A postponedBlock adds at least that many bytes to the table.
+type postponedBlock struct {
+	block []byte
+	adds  int
+}
+
+const (
+	// maxKnown is the size of blocks that are kept, in bytes.
+	maxKnown = 1 << 10
+	// maxBehind is how many blocks are listed before those are dropped that
+	// later ones push out of the table again.
+	maxBehind = 4 * initialTable / entryOverhead
+	// entryOverhead is what each entry of the table counts beside its name and
+	// value, in bytes: RFC 7541, section 4.1.
+	entryOverhead = 32
+)
 
 func (r *headReader) init() {
 	r.decoder = hpack.NewDecoder(initialTable, r.field)
 	r.decoder.SetMaxStringLength(MaxHead)
+	r.plain = hpack.NewDecoder(0, r.field)
+	r.plain.SetMaxStringLength(MaxHead)
 }
 
 // reset prepares for another connection.
@@ -79,100 +106,102 @@ func (r *headReader) reset() {
 	_ = r.decoder.Close() // what a block has left unread is of no interest
 	r.decoder.SetMaxDynamicTableSize(0)
 	r.decoder.SetMaxDynamicTableSize(initialTable)
+	_ = r.plain.Close()
+	r.behind = r.behind[:0]
 	r.epoch++
 }
 
 // read reads one header block. Its head is valid until the next call.
 func (r *headReader) read(block []byte) (*head, error) {
-	if len(block) > maxKnown {
-		r.epoch++
-		return &r.fresh, r.decode(block, &r.fresh)
-	}
 	for range r.known {
 		k := &r.known[r.recent]
-		if k.epoch == r.epoch && bytes.Equal(k.block, block) {
+		if (!k.refers || k.epoch == r.epoch) && len(k.block) > 0 && bytes.Equal(k.block, block) {
+			r.postpone(k)
 			return &k.head, nil
 		}
 		r.recent = (r.recent + 1) % len(r.known)
 	}
-	if changesTable(block) {
+	kind := kindOf(block)
+	if len(block) > maxKnown || kind.refers && kind.adds > 0 {
+		if err := r.catchUp(); err != nil {
+			return nil, err
+		}
 		r.epoch++
-		return &r.fresh, r.decode(block, &r.fresh)
+		return &r.fresh, r.decode(r.decoder, block, &r.fresh)
 	}
+	return r.learn(block, kind)
+}
+
+// learn reads a block that may come again.
+func (r *headReader) learn(block []byte, kind blockKind) (*head, error) {
 	r.recent = (r.recent + len(r.known) - 1) % len(r.known) // the longest unused, if they take turns
 	k := &r.known[r.recent]
-	k.epoch = 0
-	if err := r.decode(block, &k.head); err != nil {
+	k.block = nil
+	decoder := r.plain
+	if kind.refers {
+		if err := r.catchUp(); err != nil {
+			return nil, err
+		}
+		decoder = r.decoder
+	}
+	if err := r.decode(decoder, block, &k.head); err != nil {
 		return nil, err
 	}
-	k.epoch, k.block = r.epoch, append(k.block[:0], block...)
+	k.block, k.blockKind, k.epoch = bytes.Clone(block), kind, r.epoch
+	r.postpone(k)
 	return &k.head, nil
 }
 
-func (r *headReader) decode(block []byte, h *head) error {
-	h.reset()
-	r.now = h
-	if _, err := r.decoder.Write(block); err != nil {
-		return errHeaderBlock
+// postpone notes what a block that came adds to the table.
+func (r *headReader) postpone(k *knownHead) {
+	if k.adds == 0 {
+		return
 	}
-	if err := r.decoder.Close(); err != nil {
-		return errHeaderBlock
+	r.epoch++
+	if len(r.behind) == maxBehind {
+		r.behind = r.behind[:copy(r.behind, r.lasting())]
 	}
+	r.behind = append(r.behind, postponedBlock{k.block, k.adds})
+}
+
+// lasting is those blocks behind whose additions are still in the table in the
+// end.
+func (r *headReader) lasting() []postponedBlock {
+	first, size := len(r.behind), 0
+	for first > 0 && size < initialTable {
+		first--
+		size += r.behind[first].adds
+	}
+	return r.behind[first:]
+}
+
+// catchUp adds to the decoder's table what was postponed.
+func (r *headReader) catchUp() error {
+	if len(r.behind) == 0 {
+		return nil
+	}
+	r.decoder.SetEmitEnabled(false)
+	defer r.decoder.SetEmitEnabled(true)
+	for _, b := range r.lasting() {
+		if _, err := r.decoder.Write(b.block); err != nil {
+			return errHeaderBlock
+		}
+		if err := r.decoder.Close(); err != nil {
+			return errHeaderBlock
+		}
+	}
+	r.behind = r.behind[:0]
 	return nil
 }
 
-// changesTable reports whether a header block adds to HPACK's table, or
-// resizes it: RFC 7541, section 6. It also does so for blocks that are not
-// understood, so that these are always decoded.
-func changesTable(block []byte) bool {
-	for len(block) > 0 {
-		var ok bool
-		switch b := block[0]; {
-		case b&0x80 != 0: // indexed
-			_, block, ok = varint(block, 7)
-		case b&0xe0 != 0: // added, or resized
-			return true
-		default: // literal, with the name's index or the name
-			var index uint64
-			if index, block, ok = varint(block, 4); ok && index == 0 {
-				block, ok = skipString(block)
-			}
-			if ok {
-				block, ok = skipString(block)
-			}
-		}
-		if !ok {
-			return true
-		}
+func (r *headReader) decode(decoder *hpack.Decoder, block []byte, h *head) error {
+	h.reset()
+	r.now = h
+	if _, err := decoder.Write(block); err != nil {
+		return errHeaderBlock
 	}
-	return false
-}
-
-func skipString(block []byte) ([]byte, bool) {
-	size, rest, ok := varint(block, 7)
-	if !ok || size > uint64(len(rest)) {
-		return nil, false
+	if err := decoder.Close(); err != nil {
+		return errHeaderBlock
 	}
-	return rest[size:], true
-}
-
-// varint reads an integer with a prefix of some bits: RFC 7541, section 5.1.
-func varint(block []byte, bits int) (n uint64, rest []byte, ok bool) {
-	if len(block) == 0 {
-		return 0, nil, false
-	}
-	most := uint64(1)<<bits - 1
-	if n = uint64(block[0]) & most; n < most {
-		return n, block[1:], true
-	}
-	for i, b := range block[1:] {
-		if i > 3 {
-			return 0, nil, false
-		}
-		n += uint64(b&0x7f) << (7 * i)
-		if b&0x80 == 0 {
-			return n, block[i+2:], true
-		}
-	}
-	return 0, nil, false
+	return nil
 }
