@@ -34,6 +34,9 @@ type Job struct {
 	// Detail asks for every quantile, even where the tool must log each
 	// request for it. Jobs whose CPU time is measured do without.
 	Detail bool
+	// Records is a file for a record of each request, of tools that keep such;
+	// empty for none.
+	Records string
 	// Folder is for files that the tool needs or writes.
 	Folder string
 }

@@ -29,6 +29,9 @@ func gatemark(engine string) Tool {
 			if j.TLS() {
 				args = append(args, "--insecure")
 			}
+			if j.Records != "" {
+				args = append(args, "--records", j.Records)
+			}
 			return append(args, j.URL), nil
 		},
 		Parse: func(_ Job, o Output) (Report, error) { return parseGatemark(engine, o) },

@@ -49,9 +49,11 @@ func (b *bench) protocols(ctx context.Context) error {
 		cells = append(cells,
 			cell{stage.HTTPS, attack.HTTP1, connections, 1, rounds, path},
 			cell{stage.H2C, attack.HTTP2, connectionsOfStreams, streams, rounds, path},
-			cell{stage.H2TLS, attack.HTTP2, connectionsOfStreams, streams, rounds, path},
 			cell{stage.GRPC, attack.GRPC, connectionsOfStreams, streams, rounds, path},
 		)
+		if b.Full {
+			cells = append(cells, cell{stage.H2TLS, attack.HTTP2, connectionsOfStreams, streams, rounds, path})
+		}
 	}
 	return b.cells(ctx, cells)
 }

@@ -18,11 +18,11 @@ func (b *bench) openLoop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	duration := time.Second
+	duration, rates := time.Second, []float64{10000, math.Round(most / 2)}
 	if b.Full {
-		duration = 10 * time.Second
+		duration, rates = 10*time.Second, []float64{1000, 10000, math.Round(most / 2)}
 	}
-	for _, rate := range []float64{1000, 10000, math.Round(most / 2)} {
+	for _, rate := range rates {
 		err := b.Progress.Do(ctx, fmt.Sprintf("open loop at %.0f requests per second", rate), func(ctx context.Context, update func(string, ...any)) error {
 			for _, t := range b.shuffled(b.paced()) {
 				update("%s", t.Name)

@@ -31,6 +31,8 @@ type Results struct {
 	Many   []Run    `json:"many,omitempty"`
 	Memory []Memory `json:"memory,omitempty"`
 	Truth  []Known  `json:"truth,omitempty"`
+	// Precise has gatemark's runs with a record of each request.
+	Precise []Precise `json:"precise,omitempty"`
 }
 
 // Failures returns a line for each run that failed.
@@ -55,6 +57,9 @@ func (r *Results) Failures() []string {
 	}
 	for _, k := range r.Truth {
 		add("truth: "+k.Case, k.Run)
+	}
+	for _, p := range r.Precise {
+		add("truth of each request", p.Run)
 	}
 	return all
 }

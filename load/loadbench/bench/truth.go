@@ -33,7 +33,7 @@ var truthCases = []truthCase{
 	{name: "fixed delay of 2 ms", args: []string{"--delay", "fixed:2ms"}, rate: 2000, stays: 2 * time.Millisecond},
 	{name: "exponential delay of mean 2 ms", args: []string{"--delay", "exponential:2ms"}, rate: 2000, stays: 2 * time.Millisecond, full: true},
 	{name: "98 % after 1 ms, 2 % after 50 ms", args: []string{"--delay", "bimodal:1ms,50ms,0.02"}, rate: 2000, stays: 2 * time.Millisecond},
-	{name: "slow trickle: 5 pieces, 4 ms apart", args: []string{"--delay", "fixed:1ms", "--pieces", "5", "--gap", "4ms"}, rate: 2000, stays: 17 * time.Millisecond},
+	{name: "slow trickle: 5 pieces, 4 ms apart", args: []string{"--delay", "fixed:1ms", "--pieces", "5", "--gap", "4ms"}, rate: 2000, stays: 17 * time.Millisecond, full: true},
 	{name: "server stopped for 1.4 s, else 1 ms", args: []string{"--delay", "fixed:1ms"}, rate: 2000, stays: time.Millisecond, stall: stall, least: 3 * time.Second},
 	{name: "1 of 10,000 fails, 1 ms", args: []string{"--delay", "fixed:1ms", "--fail-every", "10000"}, rate: 10000, stays: time.Millisecond, least: 2 * time.Second},
 	{name: "1 of 500 is reset, 1 ms", args: []string{"--delay", "fixed:1ms", "--reset-every", "500"}, rate: 2000, stays: time.Millisecond},
@@ -67,7 +67,7 @@ func (b *bench) truth(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return b.precise(ctx)
 }
 
 func (b *bench) truthRun(ctx context.Context, t attack.Tool, c truthCase, d time.Duration) (Known, error) {

@@ -54,6 +54,7 @@ func claims(results *bench.Results) []Grid {
 	}
 	g.Rows = append(g.Rows, scheduleClaims(results)...)
 	g.Rows = append(g.Rows, truthClaims(results)...)
+	g.Rows = append(g.Rows, preciseClaims(results)...)
 	if len(g.Rows) == 0 {
 		return nil
 	}

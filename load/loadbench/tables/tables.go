@@ -22,7 +22,7 @@ func All(results *bench.Results) []Grid {
 		[]Grid{conditions(results)},
 		costs(results, order),
 		openLoops(results, order), many(results), memory(results),
-		truths(results, order),
+		truths(results, order), precise(results),
 		claims(results),
 	)
 }
