@@ -1,7 +1,9 @@
 package clock
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -111,13 +113,16 @@ func BenchmarkWait(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			var late time.Duration
+			var late []time.Duration
 			for range b.N {
 				until := time.Now().Add(1300 * time.Microsecond)
 				wait(until)
-				late += time.Since(until)
+				late = append(late, time.Since(until))
 			}
-			b.ReportMetric(float64(late)/float64(b.N)/1e3, "us-late")
+			slices.Sort(late)
+			for _, percent := range []int{50, 90, 99} {
+				b.ReportMetric(float64(late[len(late)*percent/100])/1e3, fmt.Sprintf("p%d-us-late", percent))
+			}
 		})
 	}
 }
