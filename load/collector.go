@@ -194,10 +194,20 @@ func (c *collector) complete(before int64) {
 		if c.options.Slice != nil {
 			c.options.Slice(s)
 		}
-		for _, count := range s.Classes {
-			count.Latency.pack()
-			count.Service.pack()
-		}
 		c.slices = append(c.slices, s)
+		if old := len(c.slices) - 1 - unpacked; old >= 0 {
+			c.slices[old].pack()
+		}
+	}
+}
+
+// unpacked is how many slices keep their histograms as they are. Only long
+// attacks need to be small.
+const unpacked = 16
+
+func (s *Slice) pack() {
+	for _, count := range s.Classes {
+		count.Latency.pack()
+		count.Service.pack()
 	}
 }

@@ -19,6 +19,7 @@ type uring struct {
 	ring       *ring.Ring
 	wakeFd     int
 	registered []bool // by slot: the descriptor is registered
+	closing    int    // descriptors that the kernel is closing
 }
 
 // What a completion is of: the upper 8 bits of its data. Below are 24 bits of
@@ -28,6 +29,7 @@ const (
 	ofSend
 	ofReceive
 	ofWake
+	ofCancel
 	ofClose
 )
 
@@ -76,7 +78,8 @@ func (u *uring) disconnect(c *conn) {
 	if c.state == connecting {
 		under = ofConnect
 	}
-	u.ring.Disconnect(int32(c.fd), token(under, c), ofClose<<56)
+	u.ring.Disconnect(int32(c.fd), token(under, c), ofCancel<<56, ofClose<<56)
+	u.closing++
 	if u.registered[c.slot] {
 		u.registered[c.slot] = false
 		// What was prepared names the place: it must be understood first.
@@ -128,8 +131,11 @@ func (u *uring) completed(k *ring.Completion) error {
 		}
 		u.ring.Watch(int32(u.wakeFd), ofWake<<56)
 		return nil
-	case ofClose:
+	case ofCancel:
 		return nil // nothing was there to be cancelled
+	case ofClose:
+		u.closing--
+		return nil
 	}
 	c := u.loop.conns[uint32(k.Data)]
 	if uint64(c.generation&0xffffff) != k.Data>>32&0xffffff {
@@ -175,4 +181,18 @@ func errnoOf(result int32) unix.Errno {
 
 func (u *uring) wake() error { return wake(u.wakeFd) }
 
-func (u *uring) close() error { return errors.Join(u.ring.Close(), unix.Close(u.wakeFd)) }
+// closeLimit bounds how often the kernel is asked whether it has closed
+// everything.
+const closeLimit = 1000
+
+func (u *uring) close() error {
+	var err error
+	for i := 0; u.closing > 0 && err == nil; i++ {
+		if i == closeLimit {
+			err = fmt.Errorf("%d connections were not closed", u.closing)
+			break
+		}
+		err = u.wait(time.Millisecond)
+	}
+	return errors.Join(err, u.ring.Close(), unix.Close(u.wakeFd))
+}

@@ -124,7 +124,7 @@ func (c *Cluster) CacheDir() string { return c.dir.Cache() }
 func (c *Cluster) CgroupRoot() string { return supervisor.CgroupRoot(c.record.Name) }
 
 // realtimeShare is how much of each CPU a pod's real-time threads may take.
-const realtimeShare = 0.5
+const realtimeShare = 0.8
 
 // AllowRealtime lets threads of a pod that runs become real-time threads, if
 // the pod's own rights allow it. The pod is named by its UID.

@@ -19,6 +19,8 @@ type Poller struct {
 	coarse bool
 	// Selfish keeps the Go runtime's processor while sleeping: see thread.go.
 	Selfish bool
+	// limit is the timeout: on the stack it would be allocated each time.
+	limit unix.Timespec
 }
 
 // forever is a timeout that is none.
@@ -106,8 +108,8 @@ func (p *Poller) sleep(timeout time.Duration) (int, error) {
 func (p *Poller) sleepExactly(timeout time.Duration) (int, error) {
 	var limit *unix.Timespec
 	if timeout < forever {
-		t := unix.NsecToTimespec(int64(timeout))
-		limit = &t
+		p.limit = unix.NsecToTimespec(int64(timeout))
+		limit = &p.limit
 	}
 	call := unix.Syscall6
 	if p.Selfish {

@@ -31,6 +31,10 @@ type Ring struct {
 
 	buffers *buffers
 	files   bool
+
+	// Arguments of enter: on the stack they would be allocated each time.
+	limit unix.Timespec
+	arg   eventsArg
 }
 
 // Options size a ring.
@@ -189,41 +193,37 @@ func (r *Ring) next() *entry {
 
 // Submit hands over what was prepared, and does not wait.
 func (r *Ring) Submit() error {
-	_, err := r.enter(0, 0, nil)
-	return err
+	return r.enter(0, 0)
 }
 
 // Wait hands over what was prepared and waits until something has completed,
 // or for the time given; below 0 is for ever. It may return early with
 // nothing: signals interrupt it.
 func (r *Ring) Wait(timeout time.Duration) error {
-	var limit *unix.Timespec
+	r.arg.timeout = 0
 	if timeout >= 0 {
-		t := unix.NsecToTimespec(int64(timeout))
-		limit = &t
+		r.limit = unix.NsecToTimespec(int64(timeout))
+		r.arg.timeout = uint64(uintptr(unsafe.Pointer(&r.limit)))
 	}
-	_, err := r.enter(1, enterGetEvents, limit)
-	return err
+	return r.enter(1, enterGetEvents)
 }
 
-func (r *Ring) enter(wanted, flags uintptr, limit *unix.Timespec) (int, error) {
+func (r *Ring) enter(wanted, flags uintptr) error {
 	if r.told != r.tail {
 		atomic.StoreUint32(r.sqTail, r.tail)
 		r.told = r.tail
 	}
-	arg := eventsArg{timeout: uint64(uintptr(unsafe.Pointer(limit)))}
 	// A raw call: the thread keeps its processor (in the sense of Go's
 	// scheduler) while it sleeps, so that waking up needs no other thread's
 	// help. The runtime's signals end the sleep when it must stop the world.
-	n, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, r.enterFd, uintptr(r.Prepared()), wanted,
-		flags|r.flags, uintptr(unsafe.Pointer(&arg)), unsafe.Sizeof(arg))
-	runtime.KeepAlive(limit)
+	_, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, r.enterFd, uintptr(r.Prepared()), wanted,
+		flags|r.flags, uintptr(unsafe.Pointer(&r.arg)), unsafe.Sizeof(r.arg))
 	switch errno {
 	case 0, unix.ETIME, unix.EINTR, unix.EAGAIN, unix.EBUSY:
 		// The last two ask to look at completions before going on.
-		return int(n), nil
+		return nil
 	}
-	return 0, fmt.Errorf("io_uring_enter: %w", errno)
+	return fmt.Errorf("io_uring_enter: %w", errno)
 }
 
 // Works reports whether this process may use rings here.

@@ -44,15 +44,15 @@ func (r *Ring) Receive(f File, data uint64) {
 }
 
 // Disconnect prepares the end of a connection: what is under way with the data
-// given is cancelled, then the descriptor is closed. Neither completes unless
-// it fails, with the data failure; what was cancelled does.
-func (r *Ring) Disconnect(fd int32, data, failure uint64) {
+// given is cancelled, then the descriptor is closed, which completes with the
+// data closed. What was cancelled completes, too; the cancelling itself only if
+// it fails, with the data failed.
+func (r *Ring) Disconnect(fd int32, data, failed, closed uint64) {
 	e := r.next()
-	e.opcode, e.fd, e.address, e.userData = opAsyncCancel, -1, data, failure
+	e.opcode, e.fd, e.address, e.userData = opAsyncCancel, -1, data, failed
 	e.flags = hardLink | skipSuccess
 	e = r.next()
-	e.opcode, e.fd, e.userData = opClose, fd, failure
-	e.flags = skipSuccess
+	e.opcode, e.fd, e.userData = opClose, fd, closed
 }
 
 // Watch prepares a poll(2) that completes once, when there is something to
