@@ -53,6 +53,8 @@ func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at t
 	}
 	limited, cancel := context.WithTimeout(ctx, job.Duration+patience)
 	defer cancel()
+	memory := make(chan int64, 1)
+	go func() { memory <- mostMemory(p) }()
 	watched := make(chan error, 1)
 	go func() {
 		if watch == nil {
@@ -72,8 +74,8 @@ func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at t
 	if err != nil {
 		return run, fmt.Errorf("after %s: %w", t.Name, err)
 	}
-	run.Whole, run.MaxRSS = span(before, after), p.Usage().MaxRSS
-	run.Whole.CPU = p.Usage().CPU.Seconds()
+	run.Whole, run.MostMemory = span(before, after), <-memory
+	run.Whole.CPU = p.Used().Seconds()
 	if failed != nil {
 		run.Failed = failed.Error()
 		return run, nil
@@ -83,6 +85,21 @@ func (b *bench) attempt(ctx context.Context, t attack.Tool, job attack.Job, at t
 		run.Failed = err.Error()
 	}
 	return run, nil
+}
+
+// mostMemory is the most that a process has held, as seen ten times a second.
+func mostMemory(p *stage.Process) (most int64) {
+	for {
+		// A process that has just ended has no memory to tell of.
+		if _, so, err := p.Memory(); err == nil {
+			most = so
+		}
+		select {
+		case <-p.Ended():
+			return most
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // counters are what is read at both ends of a span.

@@ -130,7 +130,7 @@ func (b *bench) last(ctx context.Context, t attack.Tool, at target) error {
 					return nil
 				case <-time.After(every):
 				}
-				size, err := p.Memory()
+				size, _, err := p.Memory()
 				if err != nil {
 					continue // it ends just now
 				}

@@ -93,11 +93,12 @@ type Run struct {
 	// Whole is from the process's start to its end. Steady is a part of it in
 	// which the process did nothing but attack: it has neither the start nor
 	// the end in it, and is empty where there was no such part.
-	Whole  Span          `json:"whole"`
-	Steady Span          `json:"steady"`
-	MaxRSS int64         `json:"maxRSS"`
-	Report attack.Report `json:"report"`
-	Failed string        `json:"failed,omitempty"`
+	Whole  Span `json:"whole"`
+	Steady Span `json:"steady"`
+	// MostMemory is the most that the process has held, in bytes.
+	MostMemory int64         `json:"mostMemory"`
+	Report     attack.Report `json:"report"`
+	Failed     string        `json:"failed,omitempty"`
 }
 
 // A Span is what was used between two instants.

@@ -106,24 +106,30 @@ func parseSchedule(text string) (time.Duration, error) {
 	return time.Duration(n), nil
 }
 
-// Memory is the memory that a running process holds (VmRSS), in bytes.
-func (p *Process) Memory() (int64, error) {
+// Memory is the memory that a running process holds (VmRSS) and the most that
+// it has held so far (VmHWM), in bytes. What a parent is told of an ended child
+// would not do: it begins with the parent's own size.
+func (p *Process) Memory() (now, most int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.ID()))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return parseMemory(string(text))
+	if now, err = parseMemory(string(text), "VmRSS"); err != nil {
+		return 0, 0, err
+	}
+	most, err = parseMemory(string(text), "VmHWM")
+	return now, most, err
 }
 
-func parseMemory(text string) (int64, error) {
-	_, rest, found := strings.Cut(text, "\nVmRSS:")
+func parseMemory(text, name string) (int64, error) {
+	_, rest, found := strings.Cut(text, "\n"+name+":")
 	kilobytes, _, ok := strings.Cut(rest, "kB")
 	if !found || !ok {
-		return 0, fmt.Errorf("process's status has no VmRSS: it has ended")
+		return 0, fmt.Errorf("process's status has no %s: it has ended", name)
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(kilobytes), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("process's VmRSS: %w", err)
+		return 0, fmt.Errorf("process's %s: %w", name, err)
 	}
 	return n * 1024, nil
 }

@@ -40,11 +40,11 @@ func TestParseProcess(t *testing.T) {
 	if _, err := parseSchedule(""); err == nil {
 		t.Error("nothing, and no error")
 	}
-	size, err := parseMemory("Name:\tx\nVmPeak:\t  999 kB\nVmRSS:\t    1234 kB\nThreads:\t1\n")
+	size, err := parseMemory("Name:\tx\nVmHWM:\t  9999 kB\nVmRSS:\t    1234 kB\nThreads:\t1\n", "VmRSS")
 	if err != nil || size != 1234*1024 {
 		t.Errorf("%d, %v", size, err)
 	}
-	if _, err := parseMemory("Name:\tx\nState:\tZ (zombie)\n"); err == nil || !strings.Contains(err.Error(), "VmRSS") {
+	if _, err := parseMemory("Name:\tx\nState:\tZ (zombie)\n", "VmRSS"); err == nil || !strings.Contains(err.Error(), "VmRSS") {
 		t.Errorf("a process that has ended: %v", err)
 	}
 }

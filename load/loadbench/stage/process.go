@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,13 +26,6 @@ type Process struct {
 	err            error // when ended
 }
 
-// A Usage is what an ended process has used, its children included.
-type Usage struct {
-	CPU time.Duration
-	// MaxRSS is in bytes.
-	MaxRSS int64
-}
-
 // Start starts the command from the thread: in its namespace and on its core.
 func (t *Thread) Start(c Command) (*Process, error) {
 	p := &Process{cmd: exec.Command(c.Args[0], c.Args[1:]...), ended: make(chan struct{})}
@@ -49,6 +43,9 @@ func (t *Thread) Start(c Command) (*Process, error) {
 		p.err = p.cmd.Wait()
 		close(p.ended)
 	}()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started = append(slices.DeleteFunc(t.started, (*Process).over), p)
 	return p, nil
 }
 
@@ -111,14 +108,10 @@ func (p *Process) over() bool {
 // Output is what the process has written, once it has ended.
 func (p *Process) Output() (stdout, stderr []byte) { return p.stdout.Bytes(), p.stderr.Bytes() }
 
-// Usage is what the process has used, once it has ended.
-func (p *Process) Usage() Usage {
-	r, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return Usage{}
-	}
-	const kib = 1024
-	return Usage{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano()), MaxRSS: r.Maxrss * kib}
+// Used is the CPU time that the process has used, its children included, once
+// it has ended.
+func (p *Process) Used() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
 func (p *Process) command() string { return strings.Join(p.cmd.Args, " ") }

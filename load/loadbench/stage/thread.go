@@ -1,8 +1,10 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,6 +15,9 @@ type Thread struct {
 	work chan func()
 	// namespace is a descriptor of the thread's network namespace.
 	namespace int
+	// started is what the thread has started.
+	mu      sync.Mutex
+	started []*Process
 }
 
 // NewThread makes a thread and runs setup on it. The thread is not used for
@@ -49,10 +54,20 @@ func (t *Thread) Do(f func() error) error {
 	return <-done
 }
 
-// Close ends the thread, and kills what it started.
+// Close kills what the thread has started, and ends it. The kernel would do the
+// former, but for a thread that happens to be the process's first: Go's runtime
+// keeps that one.
 func (t *Thread) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []error
+	for _, p := range t.started {
+		if !p.over() {
+			all = append(all, p.Kill())
+		}
+	}
 	close(t.work)
-	return unix.Close(t.namespace)
+	return errors.Join(append(all, unix.Close(t.namespace))...)
 }
 
 // pin keeps the calling thread on one core.

@@ -115,7 +115,7 @@ func costRow(runs []bench.Run, tool string, base []string) []string {
 		ran++
 		failed = failed || r.Failed != ""
 		errors += r.Report.Errors
-		rss = max(rss, r.MaxRSS)
+		rss = max(rss, r.MostMemory)
 	}
 	if ran == 0 {
 		return nil

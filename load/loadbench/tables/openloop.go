@@ -56,7 +56,7 @@ func many(results *bench.Results) []Grid {
 			continue
 		}
 		g.Rows = append(g.Rows, []string{
-			r.Tool, count(r.Report.Requests), count(r.Report.Errors), count(int64(r.Report.Achieved)), told(r, "p99"), mebibytes(r.MaxRSS),
+			r.Tool, count(r.Report.Requests), count(r.Report.Errors), count(int64(r.Report.Achieved)), told(r, "p99"), mebibytes(r.MostMemory),
 		})
 	}
 	return []Grid{g}

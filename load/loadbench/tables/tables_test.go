@@ -29,7 +29,7 @@ func results() *bench.Results {
 	run := func(service, tool string, round int, requests int64, cpu float64) bench.Run {
 		return bench.Run{
 			Tool: tool, Service: service, Path: "loopback", Connections: 64, Streams: 1, Round: round, Duration: 1,
-			MaxRSS: 10 << 20, Report: attack.Report{Requests: requests},
+			MostMemory: 10 << 20, Report: attack.Report{Requests: requests},
 			Whole:  bench.Span{Seconds: 1, CPU: cpu + 0.1, Requests: requests},
 			Steady: bench.Span{Seconds: 1, CPU: cpu, Server: 0.9, Machine: cpu + 0.9, Requests: requests},
 		}
@@ -67,7 +67,7 @@ func results() *bench.Results {
 			Case: "a stall", Loop: attack.Closed, True: bench.Truth{Requests: 5000, NotSent: 15000, Sent: map[string]float64{"p50": 0.001, "p99": 0.001, "p99.9": 0.001, "max": 1.4}},
 		}),
 	}
-	r.Many = []bench.Run{{Tool: "gatemark io_uring", MaxRSS: 100 << 20, Report: attack.Report{Requests: 30000, Achieved: 10000, Latency: latency}}}
+	r.Many = []bench.Run{{Tool: "gatemark io_uring", MostMemory: 100 << 20, Report: attack.Report{Requests: 30000, Achieved: 10000, Latency: latency}}}
 	r.Memory = []bench.Memory{{
 		Run: bench.Run{Tool: "gatemark io_uring", Rate: 10000, Duration: 600}, Every: 30,
 		Samples: []int64{8 << 20, 9 << 20, 10 << 20, 10 << 20, 11 << 20, 1 << 20},
