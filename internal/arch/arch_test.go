@@ -44,7 +44,7 @@ var rules = []rule{
 	{"image", nil, "images are made without a cluster"},
 	{"implementation/install", []string{"image", "implementation", "kube"}, "installing needs a cluster, describing does not"},
 	{"implementation", []string{"image"}, "data only"},
-	{"measure", []string{"kube", "load", "load/poll", "marker", "measure/...", "result"}, "observers know no scenario"},
+	{"measure", []string{"kube", "load", "load/attacker", "load/poll", "marker", "measure/...", "result"}, "observers know no scenario"},
 	{"scenario", []string{"kube", "load", "marker", "measure/...", "implementation", "result", "stat"}, "a scenario knows no plan and no run, so that it can be tested alone"},
 	{"run/session", []string{"kube", "result", "run", "run/transfer"}, "the user's side of a run"},
 	{"run/transfer", []string{"result"}, "the protocol knows results only"},

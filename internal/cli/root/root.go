@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/gatemark/gatemark/internal/cli"
+	"github.com/gatemark/gatemark/internal/cli/attacker"
 	"github.com/gatemark/gatemark/internal/cli/clean"
 	"github.com/gatemark/gatemark/internal/cli/down"
 	"github.com/gatemark/gatemark/internal/cli/echo"
@@ -134,5 +135,6 @@ func commands(streams cli.Streams) []*cobra.Command {
 		version.New(streams),
 		supervise.New(streams),
 		runner.New(streams),
+		attacker.New(streams),
 	}
 }
