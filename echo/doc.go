@@ -5,5 +5,5 @@
 // shares a machine with the one that is measured. So it reads HTTP/1.1 by
 // itself, one goroutine for each connection, without allocation for each
 // request, and HTTP/2 by a loop around x/net's framing: BenchmarkEcho holds it
-against net/http.
+// against net/http.
 package echo
