@@ -120,7 +120,7 @@ func (a *attack) plan(ctx context.Context) error {
 	a.requests = interleave(weighted)
 	a.options.setCounts(len(a.endpoints))
 	if n, c := len(a.endpoints), a.options.Connections; n > c && len(problems) == 0 {
-		problems = append(problems, fmt.Errorf("connections: %d are too few for %d endpoints (addresses and TLS server names), which need one each in every thread", c, n))
+		problems = append(problems, fmt.Errorf("connections: %d are too few for %d endpoints (addresses, TLS server names, paths of WebSockets), which need one each", c, n))
 	}
 	if n := len(a.endpoints); n > 0 && len(problems) == 0 {
 		// Every thread needs a connection to each endpoint.
@@ -133,11 +133,11 @@ func (a *attack) plan(ctx context.Context) error {
 }
 
 type endpointKey struct {
-	address, serverName string
-	secure              bool
+	address, serverName, upgrade string
+	secure                       bool
 }
 
-func (e *endpoint) key() endpointKey { return endpointKey{e.address, e.serverName, e.secure} }
+func (e *endpoint) key() endpointKey { return endpointKey{e.address, e.serverName, e.upgrade, e.secure} }
 
 // interleave lets lists take turns until the longest has come up once.
 func interleave(lists [][]*Request) []*Request {

@@ -298,7 +298,7 @@ func (l *loop) finish(x *exchange, class Class, a *answer) {
 	if l.records != nil {
 		l.records.add(l, x, class, a)
 	}
-	*x = exchange{next: l.spare, state: x.state}
+	*x = exchange{next: l.spare}
 	l.spare = x
 }
 
@@ -340,11 +340,18 @@ func (l *loop) timeOut(x *exchange) {
 		c.fail(errTimeout)
 		return
 	}
+	out := &c.out
+	if c.secure != nil {
+		c.secure.plain = c.secure.plain[:0]
+		out = &c.secure.plain
+	}
 	var alone bool
-	c.out, alone = c.codec.forget(x, c.out)
-	if !alone || c.secure != nil {
+	if *out, alone = c.codec.forget(x, *out); !alone {
 		c.fail(errTimeout)
 		return
+	}
+	if c.secure != nil {
+		c.encrypt()
 	}
 	c.flight--
 	l.finish(x, Timeout, nil)

@@ -151,6 +151,11 @@ func (o *Options) Validate() error {
 	if !(o.Fresh >= 0 && o.Fresh <= 1) {
 		wrong("fresh: %v is not between 0 and 1", o.Fresh)
 	}
+	for i := range o.Targets {
+		if _, _, err := o.Targets[i].requests(o.Protocol); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	problems = append(problems, o.checkTime()...)
 	return errors.Join(problems...)
 }

@@ -47,6 +47,9 @@ type endpoint struct {
 	// serverName is TLS's, or empty for a plain connection.
 	serverName string
 	secure     bool
+	// upgrade is the host and path that a WebSocket connection is opened for:
+	// all its messages go there. It is empty for other protocols.
+	upgrade string
 }
 
 // maxRequests bounds how many requests templates may make.
@@ -166,8 +169,11 @@ func (t *Target) request(rawURL, host string, protocol Protocol) (*Request, endp
 		}
 	}
 	r.head = r.method == "HEAD"
-	if protocol == WebSocket && r.expect.Status == 0 {
-		r.expect.Status = 101
+	if protocol == WebSocket {
+		e.upgrade = authority + r.path
+		if r.expect.Status == 0 {
+			r.expect.Status = 101
+		}
 	}
 	for _, f := range t.Header {
 		value := mark(f.Value)
