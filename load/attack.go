@@ -137,7 +137,9 @@ type endpointKey struct {
 	secure                       bool
 }
 
-func (e *endpoint) key() endpointKey { return endpointKey{e.address, e.serverName, e.upgrade, e.secure} }
+func (e *endpoint) key() endpointKey {
+	return endpointKey{e.address, e.serverName, e.upgrade, e.secure}
+}
 
 // interleave lets lists take turns until the longest has come up once.
 func interleave(lists [][]*Request) []*Request {
@@ -254,7 +256,7 @@ func (a *attack) assign(l *loop) {
 	}
 	for slot, e := range apportion(mine, share) {
 		c := &conn{loop: l, lane: l.lanes[e], slot: slot}
-		c.codec = newCodec(o, c)
+		c.codec = newCodec(l, c)
 		l.conns = append(l.conns, c)
 		l.lanes[e].conns = append(l.lanes[e].conns, c)
 	}

@@ -9,7 +9,11 @@ type http1 struct {
 	answer   answer
 }
 
-func newHTTP1(o owner) *http1 { return &http1{owner: o} }
+// newHTTP1 makes a codec; the connections of one loop share what they remember
+// of heads.
+func newHTTP1(o owner, heads *lastHead) *http1 {
+	return &http1{owner: o, response: Response{heads: heads}}
+}
 
 func (h *http1) greet(out []byte) []byte {
 	h.current, h.last = nil, false
@@ -69,7 +73,8 @@ func (h *http1) forget(_ *exchange, out []byte) ([]byte, bool) { return out, fal
 var _ codec = (*http1)(nil)
 
 // newCodec makes the codec of a protocol.
-func newCodec(o *Options, owner owner) codec {
+func newCodec(l *loop, owner owner) codec {
+	o := l.options
 	switch o.Protocol {
 	case HTTP2:
 		return newHTTP2(owner, o.Streams)
@@ -78,5 +83,5 @@ func newCodec(o *Options, owner owner) codec {
 	case WebSocket:
 		return newWebSocket(owner, o.Streams)
 	}
-	return newHTTP1(owner)
+	return newHTTP1(owner, &l.heads)
 }

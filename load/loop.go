@@ -76,6 +76,7 @@ type loop struct {
 	connect, handshake *Histogram
 	quiet              bool // small requests need no completion
 	feeds              [][]byte
+	heads              lastHead
 	scratch            []byte
 	opening            int   // connections still to be opened, or failed, before the start
 	ended              int64 // when the loop was done

@@ -73,6 +73,8 @@ type Response struct {
 	noBody     bool // answer to HEAD
 	keepAlive  bool // connection: keep-alive seen
 	oldVersion bool // HTTP/1.0
+
+	heads *lastHead // nil for none
 }
 
 type state uint8
@@ -94,7 +96,7 @@ const (
 func (r *Response) Reset(head bool) {
 	fields := r.Marker
 	fields.Reset()
-	*r = Response{Marker: fields, Delay: -1, noBody: head}
+	*r = Response{Marker: fields, Delay: -1, noBody: head, heads: r.heads}
 }
 
 // Begun reports whether any part of a response has come.
@@ -107,6 +109,11 @@ func (r *Response) Begun() bool { return r.head > 0 || r.state != atStatus }
 // for more behind data, so that an unfinished line is an error. Errors are
 // *MalformedError.
 func (r *Response) Parse(data []byte, full bool) (used int, done bool, err error) {
+	fresh := r.heads != nil && r.head == 0
+	if fresh {
+		used = r.heads.recall(r, data)
+		fresh = used == 0
+	}
 	for r.state != atEnd {
 		n, err := r.step(data[used:])
 		if err != nil {
@@ -119,6 +126,10 @@ func (r *Response) Parse(data []byte, full bool) (used int, done bool, err error
 			return used, false, nil
 		}
 		used += n
+		if fresh && r.state > atField {
+			fresh = false
+			r.heads.keep(r, data[:used])
+		}
 	}
 	return used, true, nil
 }

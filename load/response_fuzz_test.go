@@ -98,8 +98,25 @@ func check(t *testing.T, input []byte, split uint16, head bool) {
 	if done != doneSplit || (err == nil) != (errSplit == nil) || err == nil && used != usedSplit {
 		t.Fatalf("%q split at %d: used %d, done %v, %v; whole: used %d, done %v, %v", input, cut, usedSplit, doneSplit, errSplit, used, done, err)
 	}
+	remembered(t, input, &whole, used, done, err, head)
 	if done || err == nil && whole.EOF() {
 		agree(t, input[:used], &whole, head)
+	}
+}
+
+// remembered reads the same again and again with a memory of the last head.
+func remembered(t *testing.T, input []byte, first *Response, used int, done bool, err error, head bool) {
+	r := Response{heads: &lastHead{}}
+	for range keepAfter + 2 {
+		r.Reset(head)
+		usedAgain, doneAgain, errAgain := r.Parse(input, false)
+		if usedAgain != used || doneAgain != done || errAgain != err {
+			t.Fatalf("%q remembered: used %d, done %v, %v; first: used %d, done %v, %v", input, usedAgain, doneAgain, errAgain, used, done, err)
+		}
+		if err == nil && (r.Status != first.Status || r.Body != first.Body || r.Close != first.Close || r.Delay != first.Delay ||
+			r.Informational != first.Informational || r.Marker.Marker() != first.Marker.Marker() || r.state != first.state || r.left != first.left) {
+			t.Fatalf("%q remembered: %+v, first: %+v", input, r, first)
+		}
 	}
 }
 

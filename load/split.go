@@ -69,7 +69,7 @@ func (o *Options) divisible(n, endpoints int) error {
 		wrong("parts: the options are already those of one of %d attackers", o.Parts)
 	}
 	if o.Connections < n*endpoints {
-		wrong("connections: %d are too few for %d attackers and %d endpoints (addresses and TLS server names): want at least %d",
+		wrong("connections: %d are too few for %d attackers and %d endpoints (addresses, TLS server names, paths of WebSockets): want at least %d",
 			o.Connections, n, endpoints, n*endpoints)
 	}
 	if o.Rate == nil && o.Requests > 0 && o.Requests < uint64(n) {

@@ -89,7 +89,7 @@ func TestSplitRefuses(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		{func(o *Options) { o.Connections = 11 }, "connections: 11 are too few for 3 attackers and 4 endpoints (addresses and TLS server names): want at least 12"},
+		{func(o *Options) { o.Connections = 11 }, "connections: 11 are too few for 3 attackers and 4 endpoints (addresses, TLS server names, paths of WebSockets): want at least 12"},
 		{func(o *Options) { o.Threads = 2 }, "threads: each of 3 attackers needs 8 connections"},
 		{func(o *Options) { o.Parts, o.Part = 2, 1 }, "parts: the options are already those of one of 2 attackers"},
 		{func(o *Options) { o.Rate, o.Requests = nil, 2 }, "requests: 2 are too few for 3 attackers"},

@@ -19,6 +19,13 @@ func (f *Fields) Reset() {
 	f.duplicate = false
 }
 
+// Copy makes f what other is.
+func (f *Fields) Copy(other *Fields) {
+	f.route, f.generation = append(f.route[:0], other.route...), append(f.generation[:0], other.generation...)
+	f.pod, f.instance = append(f.pod[:0], other.pod...), append(f.instance[:0], other.instance...)
+	f.duplicate = other.duplicate
+}
+
 // Set takes one header field of the response. It copies the value, and ignores
 // fields that are not part of a marker. A field that comes twice with two
 // values makes the marker match nothing: two routes had their hands on it.
