@@ -36,8 +36,8 @@ func newAttack(f *Fleet) *attack {
 	return a
 }
 
-// watchInterval is how long an attacker is left alone while it attacks. An
-// attacker that dies shows at once: the question is under way.
+// watchInterval is how long an attacker is left alone while it attacks, at most.
+// An attacker that dies shows at once: the question is under way.
 const watchInterval = 2 * time.Second
 
 // watch follows every attacker until its end.
@@ -57,8 +57,9 @@ func (a *attack) watch() {
 }
 
 func (a *attack) follow(r *remote) error {
+	interval := min(watchInterval, a.fleet.options.Patience/2)
 	for {
-		st, err := r.state(a.watching, watchInterval)
+		st, err := r.state(a.watching, interval)
 		switch {
 		case err != nil:
 			return err

@@ -22,7 +22,7 @@ type FleetOptions struct {
 	// Default 5 s.
 	Patience time.Duration
 	// Lead is how far ahead of its instant a start or a mark is told. It must
-	// be longer than the slowest attacker needs to hear it. Default 300 ms.
+	// be longer than the slowest attacker needs to hear it. Default 1 s.
 	Lead time.Duration
 }
 
@@ -42,7 +42,7 @@ func NewFleet(ctx context.Context, token string, members []Member, o FleetOption
 		o.Patience = 5 * time.Second
 	}
 	if o.Lead == 0 {
-		o.Lead = 300 * time.Millisecond
+		o.Lead = time.Second
 	}
 	if len(members) == 0 {
 		return nil, errors.New("a fleet needs an attacker")

@@ -41,13 +41,16 @@ func TestLost(t *testing.T) {
 		for when, do := range map[string]func(ctx context.Context, f *Fleet, o load.Options, lose func()) error{
 			"before prepare": lostBeforePrepare, "before start": lostBeforeStart, "before mark": lostBeforeMark, "before collect": lostBeforeCollect,
 		} {
+			if c.name == "hangs" && when != "before mark" && when != "before collect" {
+				continue // each takes the fleet's whole patience
+			}
 			t.Run(c.name+" "+when, func(t *testing.T) {
 				t.Parallel()
 				all, members := posts(t, 3)
 				members[1].Node = "node-b"
-				f := fleetOf(t, members, FleetOptions{Patience: time.Second})
+				f := fleetOf(t, members, FleetOptions{Patience: 2 * time.Second})
 				o := steady(backend(t))
-				o.Rate, o.Timeout = load.Steady(200, time.Hour), 200*time.Millisecond
+				o.Rate, o.Timeout = load.Steady(20, time.Hour), 200*time.Millisecond
 				err := do(t.Context(), f, o, func() { c.lose(t, all[1]) })
 				var gone *ErrLost
 				if !errors.As(err, &gone) || gone.Attacker != "attacker-1" || gone.Node != "node-b" {
@@ -117,7 +120,7 @@ func lostBeforeCollect(ctx context.Context, f *Fleet, o load.Options, lose func(
 	if err := started(ctx, f, o); err != nil {
 		return err
 	}
-	time.AfterFunc(400*time.Millisecond, lose)
+	time.AfterFunc(1300*time.Millisecond, lose) // it has begun
 	select {
 	case <-f.Lost():
 	case <-time.After(30 * time.Second):

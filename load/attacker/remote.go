@@ -154,7 +154,7 @@ const shipping = time.Minute
 func (r *remote) prepare(ctx context.Context, id string, o load.Options) error {
 	var st state
 	err := r.do(ctx, call{
-		doing: "prepare", method: http.MethodPost, path: preparePath, in: prepareRequest{id, o}, patience: 4*r.patience + 2*o.Timeout,
+		doing: "prepare", method: http.MethodPost, path: preparePath, in: prepareRequest{id, o}, patience: 2*r.patience + 2*o.Timeout,
 	}, &st)
 	if err == nil && (st.Attack != id || st.Phase != prepared) {
 		err = fmt.Errorf("attacker %s: prepare: attack %q is %s", r.Name, st.Attack, st.Phase)

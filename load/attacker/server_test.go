@@ -51,7 +51,7 @@ func TestEveryPathWantsTheToken(t *testing.T) {
 	}
 }
 
-const preparation = `{"attack":"x","options":{"targets":[{"url":"http://127.0.0.1:1/"}],"duration":1000000000,"engine":"epoll"}}`
+const preparation = `{"attack":"x","options":{"targets":[{"url":"http://127.0.0.1:1/"}],"duration":500000000,"engine":"epoll"}}`
 
 func TestServerRefuses(t *testing.T) {
 	all, _ := posts(t, 1)
@@ -93,7 +93,7 @@ func TestServerRefuses(t *testing.T) {
 			t.Errorf("wait %s: %d", wait, status)
 		}
 	}
-	start, err := json.Marshal(startRequest{"x", p.clock.now() + int64(50*time.Millisecond)})
+	start, err := json.Marshal(startRequest{"x", p.clock.now() + int64(time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,6 +90,33 @@ func TestPodsAttackAsOne(t *testing.T) {
 	}
 	loseOne(t, c, pods, o)
 	must(t, pods.Remove(t.Context()))
+	fallBack(t, c, ref, target, inside(t, cluster))
+}
+
+// fallBack has attackers where the strictest policy holds.
+func fallBack(t *testing.T, c *kube.Client, ref, target string, dial func(context.Context, string, string) (net.Conn, error)) {
+	t.Helper()
+	var ns corev1.Namespace
+	must(t, c.Get(t.Context(), client.ObjectKey{Name: "trial"}, &ns))
+	ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
+	must(t, c.Update(t.Context(), &ns))
+	pods, err := fleet.Start(t.Context(), fleet.Options{
+		Kube: c, Namespace: "trial", Run: "r1", Trial: "t1", Image: ref, Token: "secret", Attackers: 2, CPU: "50m",
+		Fleet: attacker.FleetOptions{Dial: dial},
+	})
+	must(t, err)
+	must(t, pods.Prepare(t.Context(), load.Options{
+		Targets: []load.Target{{URL: target, Expect: load.Expect{Body: -1}}}, Connections: 4, Requests: 1000,
+	}))
+	_, err = pods.Start(t.Context())
+	must(t, err)
+	out, err := pods.Collect(t.Context())
+	must(t, err)
+	t.Logf("restricted: seccomp %s, engine %s", pods.Seccomp, out.Result.Engine)
+	if pods.Seccomp != corev1.SeccompProfileTypeRuntimeDefault || out.Result.Requests != 1000 || len(out.Result.Errors) > 0 {
+		t.Errorf("seccomp %s, %d requests, errors %v", pods.Seccomp, out.Result.Requests, out.Result.Errors)
+	}
+	must(t, pods.Remove(t.Context()))
 }
 
 func loseOne(t *testing.T, c *kube.Client, pods *fleet.Pods, o load.Options) {
