@@ -259,7 +259,9 @@ func (l *loop) another(a *lane) (pending, bool) {
 	t := l.tallyOf(l.now)
 	t.open++
 	a.turn++
-	return pending{number, l.now, a.requests[(a.turn*l.options.Threads+l.index)%len(a.requests)], t}, true
+	o := l.options
+	request := a.requests[(a.turn+l.index*len(a.requests)/o.Threads)%len(a.requests)]
+	return pending{number*uint64(o.Parts) + uint64(o.Part), l.now, request, t}, true
 }
 
 // start gives a request to a connection.

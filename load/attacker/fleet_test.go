@@ -41,6 +41,12 @@ func (p *post) address() string { return p.http.Listener.Addr().String() }
 
 // kill is as if its process had ended.
 func (p *post) kill() {
+	// For a connection that is just being accepted, and escapes both calls.
+	p.answer(func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			_ = conn.Close()
+		}
+	})
 	p.http.CloseClientConnections()
 	p.http.Listener.Close()
 	p.http.CloseClientConnections()

@@ -79,7 +79,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	if !o.slices {
-		result.Slices = nil
+		result.Slices, result.ConnectTimes, result.HandshakeTimes = nil, nil, nil
 	}
 	if o.output == cli.JSON {
 		return o.streams.PrintJSON(result)
