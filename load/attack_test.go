@@ -374,7 +374,7 @@ func TestSlicesAreTheWhole(t *testing.T) {
 	r := attackOn(t, Auto, s.url(), func(o *Options) { o.Rate = Steady(500, 2200*time.Millisecond) })
 	var n []int64
 	for i, slice := range r.Slices {
-		n = append(n, requestsOf(&slice.Counts))
+		n = append(n, slice.Counts.Requests())
 		if i > 0 && slice.Start < r.Slices[i-1].End {
 			t.Errorf("slice %d begins at %v, the one before ends at %v", i, slice.Start, r.Slices[i-1].End)
 		}

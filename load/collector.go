@@ -61,6 +61,25 @@ func (c *Counts) Merge(other *Counts) {
 	c.InTime += other.InTime
 }
 
+// Requests is how many there were.
+func (c *Counts) Requests() (n int64) {
+	for _, count := range c.Classes {
+		n += count.Count
+	}
+	return n
+}
+
+// Errors counts those that did not end well.
+func (c *Counts) Errors() map[Class]int64 {
+	out := map[Class]int64{}
+	for class, count := range c.Classes {
+		if class != OK {
+			out[class] = count.Count
+		}
+	}
+	return out
+}
+
 func merged(to, from *Histogram) *Histogram {
 	if from == nil {
 		return to
@@ -74,7 +93,7 @@ func merged(to, from *Histogram) *Histogram {
 
 // A collector merges the threads' tallies into slices, off the threads.
 type collector struct {
-	options *Options
+	attack  *attack
 	mu      sync.Mutex
 	wake    *sync.Cond
 	spare   []*tally
@@ -82,22 +101,18 @@ type collector struct {
 	closing bool
 	done    chan struct{}
 
-	// begin is the schedule's start, in the tallies' time.
-	begin  func() int64
-	marks  func() []Mark
 	open   map[[2]int64]*Slice // by start and end
 	slices []*Slice
-	newest int64
 }
 
-func newCollector(o *Options) *collector {
-	c := &collector{options: o, open: map[[2]int64]*Slice{}, done: make(chan struct{})}
+func newCollector(a *attack) *collector {
+	c := &collector{attack: a, open: map[[2]int64]*Slice{}, done: make(chan struct{})}
 	c.wake = sync.NewCond(&c.mu)
 	return c
 }
 
 // blank returns a tally to be filled.
-func (c *collector) blank(int) *tally {
+func (c *collector) blank() *tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.spare); n > 0 {
@@ -109,7 +124,7 @@ func (c *collector) blank(int) *tally {
 }
 
 // take takes a complete tally.
-func (c *collector) take(_ int, t *tally) {
+func (c *collector) take(t *tally) {
 	c.mu.Lock()
 	c.in = append(c.in, t)
 	c.mu.Unlock()
@@ -145,19 +160,18 @@ func (c *collector) run() {
 			c.complete(never)
 			return
 		}
-		// Threads may be as far apart as their oldest answers.
-		c.complete(c.newest - 2*int64(c.options.Timeout))
+		c.complete(c.attack.settled())
 	}
 }
 
 func (c *collector) merge(t *tally) {
-	begin := c.begin()
+	begin := c.attack.begin.Load()
 	key := [2]int64{t.start, t.end}
 	s := c.open[key]
 	if s == nil {
 		s = &Slice{Start: time.Duration(t.start - begin), End: time.Duration(t.end - begin)}
 		if t.window > 0 {
-			s.Window = c.marks()[t.window-1].Window
+			s.Window = (*c.attack.marks.Load())[t.window-1].Window
 		}
 		c.open[key] = s
 	}
@@ -173,7 +187,6 @@ func (c *collector) merge(t *tally) {
 		}
 	}
 	s.Merge(&counts)
-	c.newest = max(c.newest, t.end)
 }
 
 func nonEmpty(h *Histogram) *Histogram {
@@ -191,8 +204,8 @@ func (c *collector) complete(before int64) {
 		}
 		s := c.open[key]
 		delete(c.open, key)
-		if c.options.Slice != nil {
-			c.options.Slice(s)
+		if take := c.attack.options.Slice; take != nil {
+			take(s)
 		}
 		c.slices = append(c.slices, s)
 		if old := len(c.slices) - 1 - unpacked; old >= 0 {

@@ -71,6 +71,8 @@ func (c *conn) carry(x *exchange) {
 		c.request(x)
 		return
 	}
+	// That it is sent later than it could be is not the attacker's doing.
+	x.ready = never
 	c.waiting = x
 	c.open()
 }
@@ -353,11 +355,11 @@ func (c *conn) flush() {
 	}
 }
 
-// sent takes the outcome of sending.
-func (c *conn) sent(errno unix.Errno) {
+// sent takes the outcome of sending everything.
+func (c *conn) sent(err error) {
 	c.busy = false
-	if errno != 0 {
-		c.fail(errno)
+	if err != nil {
+		c.fail(err)
 		return
 	}
 	if len(c.out) > 0 {

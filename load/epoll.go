@@ -17,6 +17,10 @@ type epoll struct {
 	loop   *loop
 	poller *poll.Poller
 	read   []byte
+	// What a receive with the kernel's instant needs.
+	control []byte
+	vector  unix.Iovec
+	message unix.Msghdr
 }
 
 func newEpoll(l *loop) (*epoll, error) {
@@ -25,7 +29,10 @@ func newEpoll(l *loop) (*epoll, error) {
 		return nil, err
 	}
 	p.Selfish = true
-	return &epoll{loop: l, poller: p, read: make([]byte, 64<<10)}, nil
+	e := &epoll{loop: l, poller: p, read: make([]byte, 64<<10), control: make([]byte, controlSize)}
+	e.vector.Base = &e.read[0]
+	e.vector.SetLen(len(e.read))
+	return e, nil
 }
 
 func (e *epoll) connect(c *conn, to *sockaddr) error {
@@ -94,7 +101,7 @@ func (e *epoll) event(slot int, generation, flags uint32) {
 		if err := e.send(c, false); err != nil {
 			c.end(err)
 		} else if !c.busy {
-			c.sent(0)
+			c.sent(nil)
 		}
 	}
 	if flags&(unix.EPOLLIN|hangUp) != 0 {
@@ -106,8 +113,7 @@ func (e *epoll) event(slot int, generation, flags uint32) {
 // only the other side's end may be behind it.
 func (e *epoll) receive(c *conn, generation uint32, ended bool) {
 	for c.generation == generation && c.state != closed {
-		n, errno := read(c.fd, e.read)
-		e.loop.clock()
+		n, errno := e.take(c.fd)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -125,6 +131,26 @@ func (e *epoll) receive(c *conn, generation uint32, ended bool) {
 			return
 		}
 	}
+}
+
+// take reads what there is, and notes when it came.
+func (e *epoll) take(fd int) (int, unix.Errno) {
+	if !e.loop.stamped {
+		n, errno := read(fd, e.read)
+		e.loop.clock()
+		return n, errno
+	}
+	e.message = unix.Msghdr{Iov: &e.vector, Iovlen: 1, Control: &e.control[0]}
+	e.message.SetControllen(len(e.control))
+	n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&e.message)), 0)
+	e.loop.clock()
+	if errno != 0 {
+		return 0, errno
+	}
+	if real, ok := stampIn(e.control[:e.message.Controllen]); ok {
+		e.loop.now = e.loop.arrived(real, e.loop.now)
+	}
+	return int(n), 0
 }
 
 // read and write do not tell Go's scheduler: they never block.

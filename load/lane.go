@@ -76,6 +76,11 @@ func (a *lane) configure(fd int) error {
 		return err
 	}
 	l := a.loop
+	if l.stamped {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
+			return err
+		}
+	}
 	if l.fresh > 0 {
 		// Closed by reset: a port that lingers in TIME_WAIT is lost for a minute.
 		if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {

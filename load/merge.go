@@ -42,7 +42,8 @@ func Merge(all []Attacker) (*Merged, error) {
 	first := all[0].Result
 	r := &Result{
 		URL: first.URL, Protocol: first.Protocol, Engine: first.Engine, Streams: first.Streams, OpenLoop: first.OpenLoop,
-		Parts: 1, Started: first.Started,
+		ReceiveTime: first.ReceiveTime,
+		Parts:       1, Started: first.Started,
 	}
 	connect, handshake := NewHistogram(), NewHistogram()
 	for _, a := range all {
@@ -98,6 +99,7 @@ func (s *Self) add(from *Self) {
 	s.GCPauses += from.GCPauses
 	s.GCPauseSeconds += from.GCPauseSeconds
 	s.Exhausted += from.Exhausted
+	s.ClockSteps += from.ClockSteps
 	s.RecordsLost += from.RecordsLost
 }
 
@@ -165,6 +167,7 @@ func alike(name string, r *Result, otherName string, other *Result) (problems []
 		{"URL", r.URL, other.URL}, {"protocol", r.Protocol, other.Protocol}, {"streams", r.Streams, other.Streams},
 		// Parts are dealt out by threads.
 		{"threads", r.Threads, other.Threads}, {"open loop", r.OpenLoop, other.OpenLoop},
+		{"receive time", r.ReceiveTime, other.ReceiveTime},
 	} {
 		if f.a != f.b {
 			problems = append(problems, fmt.Errorf("%s has %s %v, %s %v", name, f.what, f.a, otherName, f.b))

@@ -47,11 +47,10 @@ func makeUp(random *rand.Rand) ended {
 // resultOf counts made-up requests as an attack with a warm-up and a mark would.
 func resultOf(all []ended, part, parts int) *Result {
 	marks := []Mark{{WarmUp, 0}, {"", time.Second}, {"storm", 2500 * time.Millisecond}}
-	a := &attack{options: Options{Rate: Steady(1, madeUp), Warmup: time.Second}, collector: newCollector(&Options{})}
+	a := &attack{options: Options{Rate: Steady(1, madeUp), Warmup: time.Second, ReceiveTime: KernelTime}}
 	a.marks.Store(&marks)
+	a.collector = newCollector(a)
 	go a.collector.run()
-	a.collector.begin = func() int64 { return 0 }
-	a.collector.marks = func() []Mark { return marks }
 	l := &loop{attack: a, marks: &marks}
 	a.loops = []*loop{l}
 	slices.SortFunc(all, func(a, b ended) int { return int(a.due - b.due) })

@@ -79,6 +79,9 @@ type Options struct {
 	// addresses have more ports.
 	Sources []netip.Addr `json:"sources,omitempty"`
 	Engine  Engine       `json:"engine"`
+	// ReceiveTime says which instant counts as that of an answer. Default
+	// AutoTime.
+	ReceiveTime ReceiveTime `json:"receiveTime"`
 	// Lookup resolves host names. Default is the system's resolver.
 	Lookup Lookup `json:"-"`
 	// Records takes a record of each request, if it is not nil.
@@ -95,6 +98,12 @@ func (o *Options) setDefaults() {
 	o.Timeout = orDefault(o.Timeout, 10*time.Second)
 	o.Streams = orDefault(o.Streams, 1)
 	o.Parts = orDefault(o.Parts, 1)
+	if o.ReceiveTime = orDefault(o.ReceiveTime, AutoTime); o.ReceiveTime == AutoTime {
+		o.ReceiveTime = LoopTime
+		if o.Rate != nil {
+			o.ReceiveTime = KernelTime
+		}
+	}
 }
 
 func orDefault[T comparable](value, otherwise T) T {
@@ -126,6 +135,9 @@ func (o *Options) Validate() error {
 	}
 	if o.Engine != "" && !slices.Contains(Engines, o.Engine) {
 		wrong("engine %q: want one of %v", o.Engine, Engines)
+	}
+	if o.ReceiveTime != "" && !slices.Contains(ReceiveTimes, o.ReceiveTime) {
+		wrong("receive time %q: want one of %v", o.ReceiveTime, ReceiveTimes)
 	}
 	if arrivals := []Arrival{"", Even, Uniform, Poisson}; !slices.Contains(arrivals, o.Arrival) {
 		wrong("arrival %q: want one of %v", o.Arrival, arrivals[1:])

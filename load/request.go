@@ -46,12 +46,12 @@ const numberDigits = 20
 // An Expect is what an answer must be, to be right.
 type Expect struct {
 	// Status is the HTTP status; 0 takes any of 2xx.
-	Status int
+	Status int `json:"status,omitempty"`
 	// Marker is compared as marker.Fields.Match does.
-	Marker marker.Marker
+	Marker marker.Marker `json:"marker,omitzero"`
 	// Body is the size of the body in bytes, or -1 for any. For WebSocket it
 	// is the size of the message.
-	Body int64
+	Body int64 `json:"body"`
 }
 
 // classify is the class of a complete answer.

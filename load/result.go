@@ -12,6 +12,8 @@ type Result struct {
 	Streams     int      `json:"streams"`
 	Threads     int      `json:"threads"`
 	OpenLoop    bool     `json:"openLoop"`
+	// ReceiveTime is whose instants answers have: KernelTime or LoopTime.
+	ReceiveTime ReceiveTime `json:"receiveTime"`
 	// Part is this attacker's of the Parts that share the schedule.
 	Part  int `json:"part"`
 	Parts int `json:"parts"`
@@ -94,7 +96,7 @@ func (a *attack) result() *Result {
 	o := &a.options
 	r := &Result{
 		URL: o.Targets[0].URL, Protocol: o.Protocol, Engine: a.engine, Connections: o.Connections, Streams: o.Streams, Threads: o.Threads,
-		OpenLoop: o.Rate != nil, Part: o.Part, Parts: o.Parts, Started: a.epoch.Add(time.Duration(a.begin.Load())).Round(0), Slices: a.collector.slices,
+		OpenLoop: o.Rate != nil, ReceiveTime: o.ReceiveTime, Part: o.Part, Parts: o.Parts, Started: a.epoch.Add(time.Duration(a.begin.Load())).Round(0), Slices: a.collector.slices,
 	}
 	total := r.count()
 	r.Windows = a.windows(r.Slices)
@@ -119,8 +121,8 @@ func (a *attack) result() *Result {
 // count fills in what follows from the slices, and returns their sum.
 func (r *Result) count() *Counts {
 	total := r.sum()
-	r.Errors, r.StatusCodes = errorsOf(total), total.Statuses
-	r.Requests = requestsOf(total)
+	r.Errors, r.StatusCodes = total.Errors(), total.Statuses
+	r.Requests = total.Requests()
 	r.Late, r.Queued, r.Unsent = total.Late, total.Queued, r.Errors[Unsent]
 	r.Latency, r.ServiceTime, r.LatencyByClass = summaries(total)
 	return total
@@ -175,23 +177,6 @@ func (a *attack) lastAnswer() time.Duration {
 	return time.Duration(last)
 }
 
-func errorsOf(c *Counts) map[Class]int64 {
-	out := map[Class]int64{}
-	for class, count := range c.Classes {
-		if class != OK {
-			out[class] = count.Count
-		}
-	}
-	return out
-}
-
-func requestsOf(c *Counts) (n int64) {
-	for _, count := range c.Classes {
-		n += count.Count
-	}
-	return n
-}
-
 func summaries(c *Counts) (latency, service *Summary, others map[Class]*Summary) {
 	others = map[Class]*Summary{}
 	for class, count := range c.Classes {
@@ -230,6 +215,6 @@ func (w *Window) count(all []*Slice) {
 			c.Merge(&s.Counts)
 		}
 	}
-	w.Requests, w.Errors, w.StatusCodes = requestsOf(&c), errorsOf(&c), c.Statuses
+	w.Requests, w.Errors, w.StatusCodes = c.Requests(), c.Errors(), c.Statuses
 	w.Latency, w.ServiceTime, _ = summaries(&c)
 }

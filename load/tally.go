@@ -65,7 +65,7 @@ func (l *loop) newTally(due int64) *tally {
 			end = min(end, at)
 		}
 	}
-	t := l.attack.collector.blank(l.index)
+	t := l.attack.collector.blank()
 	t.reset(start, end, window)
 	l.tallies = append(l.tallies, t)
 	return t
@@ -91,14 +91,15 @@ func (l *loop) learnMarks() {
 // handIn gives complete tallies to the collector: no request that is due in
 // them can come any more, and none is under way.
 func (l *loop) handIn(before int64) {
-	kept := l.tallies[:0]
+	kept, settled := l.tallies[:0], before
 	for _, t := range l.tallies {
 		if t.end <= before && t.open == 0 {
-			l.attack.collector.take(l.index, t)
+			l.attack.collector.take(t)
 			continue
 		}
-		kept = append(kept, t)
+		kept, settled = append(kept, t), min(settled, t.start)
 	}
 	clear(l.tallies[len(kept):])
 	l.tallies = kept
+	l.settled.Store(settled)
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -37,6 +38,37 @@ type Target struct {
 type Field struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// ParseTargets reads a JSON list of targets. It takes no field that it does not
+// know. Bodies are base64, as JSON has bytes; Expect's Body is -1 where it is
+// not given.
+func ParseTargets(text []byte) ([]Target, error) {
+	var raw []json.RawMessage
+	if err := strictly(text, &raw); err != nil {
+		return nil, err
+	}
+	var problems []error
+	targets := make([]Target, len(raw))
+	for i := range raw {
+		targets[i].Expect.Body = -1
+		if err := strictly(raw[i], &targets[i]); err != nil {
+			problems = append(problems, fmt.Errorf("target %d: %w", i+1, err))
+		}
+	}
+	return targets, errors.Join(problems...)
+}
+
+func strictly(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("there is more behind it")
+	}
+	return nil
 }
 
 // An endpoint is where connections go.

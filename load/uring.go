@@ -38,7 +38,7 @@ func token(of uint64, c *conn) uint64 {
 }
 
 func newURing(l *loop) (*uring, error) {
-	o := ring.Options{Entries: 256, Completions: 4096, Buffers: 128, BufferSize: 8 << 10}
+	o := ring.Options{Entries: 256, Completions: 4096, Buffers: 128, BufferSize: 8 << 10, ControlSize: controlSize}
 	if l.fresh == 0 {
 		o.Files = len(l.conns)
 	}
@@ -143,33 +143,70 @@ func (u *uring) completed(k *ring.Completion) error {
 	}
 	switch of {
 	case ofConnect:
+		generation := c.generation
 		c.connected(errnoOf(k.Result))
-		if c.state != closed {
-			u.ring.Receive(u.file(c), token(ofReceive, c))
+		if c.generation == generation && c.state != closed {
+			u.arm(c)
 		}
 	case ofSend:
-		c.sent(errnoOf(k.Result))
+		u.sent(c, k.Result)
 	case ofReceive:
 		u.received(c, k)
 	}
 	return nil
 }
 
+// sent takes the outcome of a send. The kernel sends all or fails, but for a
+// connection that breaks in the middle.
+func (u *uring) sent(c *conn, n int32) {
+	switch {
+	case n < 0:
+		c.sent(errnoOf(n))
+	case int(n) < len(c.sending):
+		c.sent(io.ErrShortWrite)
+	default:
+		c.sent(nil)
+	}
+}
+
 func (u *uring) received(c *conn, k *ring.Completion) {
 	generation := c.generation
 	switch {
-	case k.Result > 0:
-		c.received(k.Bytes)
-	case k.Result == 0:
-		c.end(io.EOF)
+	case k.Result >= 0:
+		if data := u.content(k); len(data) > 0 {
+			c.received(data)
+		} else {
+			c.end(io.EOF)
+		}
 	case -k.Result == int32(unix.ENOBUFS):
 		// All buffers are taken: armed again below.
 	default:
 		c.end(errnoOf(k.Result))
 	}
 	if !k.More && c.generation == generation && c.state != closed {
+		u.arm(c)
+	}
+}
+
+// arm lets the kernel take what comes from now on.
+func (u *uring) arm(c *conn) {
+	if u.loop.stamped {
+		u.ring.ReceiveMessages(u.file(c), token(ofReceive, c))
+	} else {
 		u.ring.Receive(u.file(c), token(ofReceive, c))
 	}
+}
+
+// content takes a completed receive apart, and notes when it came.
+func (u *uring) content(k *ring.Completion) []byte {
+	if !u.loop.stamped {
+		return k.Bytes
+	}
+	control, payload := u.ring.Message(k)
+	if real, ok := stampIn(control); ok {
+		u.loop.now = u.loop.arrived(real, u.loop.now)
+	}
+	return payload
 }
 
 func errnoOf(result int32) unix.Errno {

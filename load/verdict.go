@@ -42,6 +42,9 @@ func (r *Result) judge(a *attack) {
 	if r.Self.Exhausted > 0 {
 		limited(AttackerLimited, "no local port or descriptor was left for a connection")
 	}
+	if r.Self.ClockSteps > 0 {
+		limited(AttackerLimited, "the real-time clock was set meanwhile: some instants are wrong (--receive-time loop does without it)")
+	}
 	if r.Self.RecordsLost > 0 {
 		limited(AttackerLimited, "records were lost: they could not be written fast enough")
 	}

@@ -23,6 +23,9 @@ type Self struct {
 	// Exhausted counts sockets that could not be had: no port or no
 	// descriptor left.
 	Exhausted int64 `json:"exhausted"`
+	// ClockSteps counts jumps of the real-time clock, by which the kernel notes
+	// when answers came.
+	ClockSteps int64 `json:"clockSteps,omitempty"`
 	// RecordsLost counts records that the recorder did not take in time.
 	RecordsLost int64 `json:"recordsLost,omitempty"`
 }
@@ -50,6 +53,7 @@ func (w *watch) end(a *attack) (cpuSeconds float64, s Self) {
 	for _, l := range a.loops {
 		s.LoopCPU += l.cpu.Seconds()
 		s.Exhausted += l.exhausted
+		s.ClockSteps = max(s.ClockSteps, l.wall.steps)
 		if lasted := time.Duration(l.ended - l.begin); lasted > 0 {
 			s.BusiestLoop = max(s.BusiestLoop, l.cpu.Seconds()/lasted.Seconds())
 		}

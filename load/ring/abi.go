@@ -5,6 +5,7 @@ package ring
 // Operations.
 const (
 	opPollAdd     = 6
+	opRecvmsg     = 10
 	opAsyncCancel = 14
 	opConnect     = 16
 	opClose       = 19
@@ -146,4 +147,23 @@ type buffer struct {
 	length  uint32
 	id      uint16
 	tail    uint16
+}
+
+// message is struct msghdr.
+type message struct {
+	name        uint64
+	nameSize    uint32
+	_           uint32
+	vectors     uint64
+	vectorCount uint64
+	control     uint64
+	controlSize uint64
+	flags       int32
+	_           uint32
+}
+
+// messageHead is struct io_uring_recvmsg_out: what is in front of a received
+// message's control messages and bytes.
+type messageHead struct {
+	nameSize, controlSize, payloadSize, flags uint32
 }

@@ -43,6 +43,18 @@ func (r *Ring) Release(c *Completion) {
 	}
 }
 
+// Message takes apart what ReceiveMessages has received: control messages and
+// bytes, until Release. At the stream's end there are no bytes.
+func (r *Ring) Message(c *Completion) (control, payload []byte) {
+	const size = int(unsafe.Sizeof(messageHead{}))
+	start := size + int(r.message.controlSize)
+	if len(c.Bytes) < start {
+		return nil, nil
+	}
+	head := (*messageHead)(unsafe.Pointer(&c.Bytes[0]))
+	return c.Bytes[size : size+int(min(uint64(head.controlSize), r.message.controlSize))], c.Bytes[start:]
+}
+
 // bufferGroup is the number of the one ring of buffers.
 const bufferGroup = 0
 

@@ -35,6 +35,8 @@ type Ring struct {
 	// Arguments of enter: on the stack they would be allocated each time.
 	limit unix.Timespec
 	arg   eventsArg
+	// message says how much of each buffer control messages take.
+	message message
 }
 
 // Options size a ring.
@@ -48,6 +50,8 @@ type Options struct {
 	Buffers, BufferSize int
 	// Files is the number of places for registered descriptors; 0 for none.
 	Files int
+	// ControlSize is the room for control messages in each received message.
+	ControlSize int
 }
 
 // New makes a ring for the calling goroutine's thread, which must be locked.
@@ -64,7 +68,7 @@ func New(o Options) (*Ring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("io_uring_setup: %w", err)
 	}
-	r := &Ring{fd: fd, enterFd: uintptr(fd)}
+	r := &Ring{fd: fd, enterFd: uintptr(fd), message: message{controlSize: uint64(o.ControlSize)}}
 	if err := r.prepare(&p, o); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

@@ -43,6 +43,15 @@ func (r *Ring) Receive(f File, data uint64) {
 	e.priority, e.group = multishot|pollFirst, bufferGroup
 }
 
+// ReceiveMessages is Receive with control messages: the completions' Message
+// takes them apart. The Ring's option ControlSize is how much room they have.
+func (r *Ring) ReceiveMessages(f File, data uint64) {
+	e := r.start(opRecvmsg, f, data)
+	e.address, e.length = uint64(uintptr(unsafe.Pointer(&r.message))), 1
+	e.flags |= bufferSelect
+	e.priority, e.group = multishot|pollFirst, bufferGroup
+}
+
 // Disconnect prepares the end of a connection: what is under way with the data
 // given is cancelled, then the descriptor is closed, which completes with the
 // data closed. What was cancelled completes, too; the cancelling itself only if

@@ -11,6 +11,7 @@ import (
 	"github.com/gatemark/gatemark/internal/cli"
 	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/gatemark/gatemark/load"
+	"github.com/gatemark/gatemark/report/quantity"
 )
 
 const long = `Send requests to a URL and measure what becomes of each.
@@ -43,14 +44,17 @@ func newCommand(streams cli.Streams, run func(context.Context, *options) error) 
 		Long:    long,
 		Example: examples,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				err := fmt.Errorf("want one URL, got %d", len(args))
+			if len(args) > 1 || (len(args) == 1) == (o.targets != "") {
+				err := fmt.Errorf("want one URL, or --targets, got %d", len(args))
 				return failure.WithCode(failure.Hint(err, "gatemark load --duration 10s --rate 1000 http://127.0.0.1:8080/"), failure.Usage)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.url, o.flags = args[0], cmd.Flags()
+			o.flags = cmd.Flags()
+			if o.url = o.targets; len(args) > 0 {
+				o.url = args[0]
+			}
 			return run(cmd.Context(), o)
 		},
 	}
@@ -89,26 +93,34 @@ func run(ctx context.Context, o *options) error {
 
 // watch runs the attack, and shows how far it is.
 func (o *options) watch(ctx context.Context, attack load.Options) (*load.Result, error) {
-	prepared, err := load.Prepare(ctx, attack)
-	if err != nil {
-		return nil, err
+	step := o.streams.Progress().Step("attack " + o.url)
+	var all load.Counts
+	attack.Slice = func(s *load.Slice) {
+		all.Merge(&s.Counts)
+		step.Update("%s", soFar(s, &all))
 	}
-	prepared.Start(time.Now())
-	p := o.streams.Progress()
-	length := attack.Duration
-	if attack.Rate != nil {
-		length = attack.Rate.Duration()
-	}
-	what := "attack " + o.url
-	if length > 0 {
-		what += fmt.Sprintf(" for %v", length)
-	}
-	step := p.Step(what)
-	result, err := prepared.Wait(ctx)
+	result, err := load.Run(ctx, attack)
 	if err != nil {
 		step.Fail()
 		return nil, err
 	}
+	step.Conclude("%s requests, %s/s, %s", number(float64(result.Requests)), number(result.AchievedRate), result.Verdict)
 	step.Done()
 	return result, nil
+}
+
+// soFar says how far an attack is, after a slice.
+func soFar(s *load.Slice, all *load.Counts) string {
+	text := fmt.Sprintf("%v: %s requests/s", s.End.Round(time.Second), number(float64(s.Requests())/(s.End-s.Start).Seconds()))
+	if fine := s.Classes[load.OK]; fine != nil {
+		text += ", p99 " + quantity.Write(float64(fine.Latency.Quantile(0.99))/1e9, "s")
+	}
+	bad := all.Requests()
+	if fine := all.Classes[load.OK]; fine != nil {
+		bad -= fine.Count
+	}
+	if bad > 0 {
+		text += fmt.Sprintf(", %d of %d failed so far", bad, all.Requests())
+	}
+	return text
 }

@@ -106,6 +106,45 @@ func TestEveryProtocol(t *testing.T) {
 	}
 }
 
+// TestTargets: a file of targets with methods, weights and bodies.
+func TestTargets(t *testing.T) {
+	url := backend(t)
+	file := filepath.Join(t.TempDir(), "targets.json")
+	text := `[{"url":"` + url + `?size=3","weight":3,"expect":{"body":3}},{"url":"` + url + `","method":"POST","body":"aGVsbG8=","header":[{"name":"x-a","value":"b"}]}]`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := execute(t, "-n", "80", "-c", "4", "--targets", file, "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r load.Result
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Requests != 80 || len(r.Errors) > 0 {
+		t.Errorf("%v; %d requests, errors %v", err, r.Requests, r.Errors)
+	}
+	for _, bad := range []string{"{}", `[{"url":"http://127.0.0.1/","mehtod":"PUT"},{"uri":""}]`, `[] []`} {
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := execute(t, "-n", "1", "--targets", file); err == nil || failure.CodeOf(err) != failure.Usage || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: got %v", bad, err)
+		}
+	}
+}
+
+func TestCloudEvents(t *testing.T) {
+	for _, mode := range load.EventModes {
+		out, err := execute(t, "-n", "40", "-c", "2", "--cloudevents", string(mode), "--body-size", "2048", "-o", "json", backend(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r load.Result
+		if err := json.Unmarshal([]byte(out), &r); err != nil || r.StatusCodes[202] != 40 || len(r.Errors) > 0 || r.BytesOut < 40*2048 {
+			t.Errorf("%s: %v; statuses %v, errors %v, %d bytes", mode, err, r.StatusCodes, r.Errors, r.BytesOut)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	out, err := execute(t, "-n", "100", "-c", "2", backend(t))
 	if err != nil {
@@ -146,14 +185,18 @@ func TestBadRequests(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{nil, []string{"want one URL"}},
-		{[]string{"http://a/", "http://b/"}, []string{"want one URL, got 2"}},
+		{nil, []string{"want one URL, or --targets"}},
+		{[]string{"http://a/", "http://b/"}, []string{"want one URL, or --targets, got 2"}},
 		{[]string{"--rate", "fast", "--protocol", "smtp", "--fresh", "3", "--header", "nothing", "--source", "here", "http://127.0.0.1/"},
 			[]string{`"fast"`, "smtp", "fresh: 3", `"nothing"`, "here"}},
 		{[]string{"--body", "a", "--body-file", missing, "http://127.0.0.1/"}, []string{"exclude each other", "none.pem"}},
 		{[]string{"--rate", "10/1s", "--duration", "3s", "http://127.0.0.1/"}, []string{"--duration"}},
 		{[]string{"--cacert", missing, "https://127.0.0.1/"}, []string{"none.pem"}},
 		{[]string{"--streams", "3", "http://127.0.0.1/"}, []string{"one request at a time"}},
+		{[]string{"--targets", missing, "http://127.0.0.1/"}, []string{"want one URL, or --targets"}},
+		{[]string{"--targets", missing, "--method", "PUT"}, []string{"none.pem", "--method"}},
+		{[]string{"--cloudevents", "loud", "http://127.0.0.1/"}, []string{"loud"}},
+		{[]string{"--body-size", "-1", "http://127.0.0.1/"}, []string{"--body-size -1"}},
 		{[]string{"127.0.0.1:80"}, []string{"127.0.0.1:80"}},
 	} {
 		_, err := execute(t, c.args...)

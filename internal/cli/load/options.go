@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -26,9 +27,13 @@ type options struct {
 	connections, streamCount, threads int
 	duration, warmup, timeout         time.Duration
 	rate, arrival, protocol, engine   string
+	receiveTime                       string
 	seed, requests                    uint64
 	fresh                             float64
 	connect, method, body, bodyFile   string
+	size                              int
+	event, eventSource, eventType     string
+	targets                           string
 	header, sources                   []string
 	status                            int
 	route                             string
@@ -54,6 +59,7 @@ func (o *options) add(cmd *cobra.Command) {
 	f.Uint64VarP(&o.requests, "requests", "n", 0, "end after this many requests")
 	f.StringVar(&o.protocol, "protocol", string(load.HTTP1), "http1, h2, grpc or websocket; over TLS for https and wss")
 	f.StringVar(&o.engine, "engine", string(load.Auto), "io_uring, epoll, or auto for the first that works")
+	f.StringVar(&o.receiveTime, "receive-time", string(load.AutoTime), "instant of an answer: kernel (when it reached the socket), loop (when gatemark saw it), or auto (kernel in an open loop)")
 	f.Float64Var(&o.fresh, "fresh", 0, "share of requests, 0 to 1, that each get a new connection")
 	f.StringVar(&o.connect, "connect", "", "address, host:port, to connect to in place of the URL's")
 	f.StringArrayVar(&o.sources, "source", nil, "local address to connect from; again for more, which have more ports")
@@ -61,6 +67,11 @@ func (o *options) add(cmd *cobra.Command) {
 	f.StringArrayVarP(&o.header, "header", "H", nil, "header field, 'Name: value'; again for more")
 	f.StringVar(&o.body, "body", "", "request body")
 	f.StringVar(&o.bodyFile, "body-file", "", "file that holds the request body")
+	f.IntVar(&o.size, "body-size", 0, "size in bytes of a request body without meaning")
+	f.StringVar(&o.event, "cloudevents", "", "send CloudEvents, binary or structured, with data of --body-size")
+	f.StringVar(&o.eventSource, "event-source", "/gatemark/load", "source of the CloudEvents")
+	f.StringVar(&o.eventType, "event-type", "io.gatemark.load", "type of the CloudEvents")
+	f.StringVar(&o.targets, "targets", "", "file of targets in JSON that take turns, in place of a URL")
 	f.IntVar(&o.status, "expect-status", 0, "status of a right answer (default: any 2xx)")
 	f.StringVar(&o.route, "expect-route", "", "route marker of a right answer")
 	f.Int64Var(&o.generation, "expect-generation", 1, "generation of that route")
@@ -84,7 +95,7 @@ func (o *options) attack() (load.Options, error) {
 	a := load.Options{
 		Protocol: load.Protocol(o.protocol), Connections: o.connections, Streams: o.streamCount, Threads: o.threads,
 		Arrival: load.Arrival(o.arrival), Seed: o.seed, Duration: o.duration, Warmup: o.warmup, Requests: o.requests,
-		Timeout: o.timeout, Fresh: o.fresh, Engine: load.Engine(o.engine),
+		Timeout: o.timeout, Fresh: o.fresh, Engine: load.Engine(o.engine), ReceiveTime: load.ReceiveTime(o.receiveTime),
 		TLS: load.TLSOptions{Insecure: o.insecure, ServerName: o.serverName, Version: o.tls, Resume: o.resume},
 	}
 	if o.requests > 0 && !o.flags.Changed("duration") {
@@ -116,11 +127,38 @@ func (o *options) attack() (load.Options, error) {
 			check(err)
 		}
 	}
-	target, err := o.target()
+	var err error
+	a.Targets, err = o.allTargets()
 	check(err)
-	a.Targets = []load.Target{target}
-	check(a.Validate())
+	if len(a.Targets) > 0 {
+		check(a.Validate())
+	}
 	return a, failure.Problems(problems)
+}
+
+// forTargets are the flags that describe a target by themselves.
+var forTargets = []string{"connect", "method", "header", "body", "body-file", "body-size", "cloudevents", "expect-status", "expect-route", "expect-generation", "expect-size"}
+
+func (o *options) allTargets() ([]load.Target, error) {
+	if o.targets == "" {
+		target, err := o.target()
+		return []load.Target{target}, err
+	}
+	var problems []error
+	for _, name := range forTargets {
+		if o.flags.Changed(name) {
+			problems = append(problems, fmt.Errorf("--targets and --%s exclude each other", name))
+		}
+	}
+	text, err := os.ReadFile(o.targets)
+	if err != nil {
+		return nil, errors.Join(append(problems, err)...)
+	}
+	targets, err := load.ParseTargets(text)
+	if err != nil {
+		problems = append(problems, fmt.Errorf("%s: %w", o.targets, err))
+	}
+	return targets, errors.Join(problems...)
 }
 
 func (o *options) target() (load.Target, error) {
@@ -141,6 +179,15 @@ func (o *options) target() (load.Target, error) {
 			problems = append(problems, errors.New("--body and --body-file exclude each other"))
 		}
 	}
+	if o.size < 0 {
+		problems = append(problems, fmt.Errorf("--body-size %d is negative", o.size))
+	}
+	if o.size > 0 && o.event == "" {
+		if len(t.Body) > 0 {
+			problems = append(problems, errors.New("--body-size and another body exclude each other"))
+		}
+		t.Body = bytes.Repeat([]byte{'x'}, o.size)
+	}
 	for _, h := range o.header {
 		name, value, ok := strings.Cut(h, ":")
 		value = strings.TrimSpace(value)
@@ -151,6 +198,13 @@ func (o *options) target() (load.Target, error) {
 			t.Host = value
 		default:
 			t.Header = append(t.Header, load.Field{Name: name, Value: value})
+		}
+	}
+	if o.event != "" && len(problems) == 0 {
+		event := load.Event{Mode: load.EventMode(o.event), Source: o.eventSource, Type: o.eventType, Size: o.size}
+		var err error
+		if t, err = event.Target(t); err != nil {
+			problems = append(problems, err)
 		}
 	}
 	return t, errors.Join(problems...)
