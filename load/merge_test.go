@@ -47,7 +47,7 @@ func makeUp(random *rand.Rand) ended {
 // resultOf counts made-up requests as an attack with a warm-up and a mark would.
 func resultOf(all []ended, part, parts int) *Result {
 	marks := []Mark{{WarmUp, 0}, {"", time.Second}, {"storm", 2500 * time.Millisecond}}
-	a := &attack{options: Options{Rate: Steady(1, madeUp), Warmup: time.Second, ReceiveTime: KernelTime}}
+	a := &attack{options: Options{Rate: Steady(1, madeUp), Warmup: time.Second}}
 	a.marks.Store(&marks)
 	a.collector = newCollector(a)
 	go a.collector.run()
@@ -76,7 +76,7 @@ func resultOf(all []ended, part, parts int) *Result {
 	l.handIn(never)
 	a.collector.close()
 	l.ended = int64(madeUp)
-	r := &Result{URL: "http://a/", Protocol: HTTP1, Engine: Epoll, OpenLoop: true, Threads: 1, Part: part, Parts: parts, Slices: a.collector.slices, Verdict: Valid}
+	r := &Result{URL: "http://a/", Protocol: HTTP1, Engine: Epoll, ReceiveTime: KernelTime, OpenLoop: true, Threads: 1, Part: part, Parts: parts, Slices: a.collector.slices, Verdict: Valid}
 	total := r.count()
 	r.Windows = a.windows(r.Slices)
 	a.rates(r, total)
