@@ -10,8 +10,19 @@ import (
 )
 
 // lateLimit is the share of probes that may be begun more than a millisecond
-// after they were due.
-const lateLimit = 0.01
+// after they were due. Each is judged by when it was really sent, so that being
+// late makes the picture coarser and not wrong; a virtual machine's host alone
+// can make one in twenty late.
+const lateLimit = 0.1
+
+// A late probe matters where it was due during the change itself. It may have
+// moved what was measured by movedLimit or by movedShare of it, whichever is
+// more, at movedLanes of all replicas and kinds of connections.
+const (
+	movedLimit = 5 * time.Millisecond
+	movedShare = 0.1
+	movedLanes = 0.1
+)
 
 // report turns what was seen of every route into metrics, series, figures and
 // findings.
@@ -201,6 +212,27 @@ func (p *propagation) probeGates() {
 		return
 	}
 	p.Gate("late-probes", "probes begun more than 1 ms after they were due", "ratio", float64(counts.Late)/float64(counts.Sent), lateLimit)
+	p.Gate("late-at-change", "changes that late probes may have moved by more than 5 ms and more than a tenth of their time", "ratio", p.moved(), movedLanes)
+}
+
+// moved is the share of the lanes at which late probes matter.
+func (p *propagation) moved() float64 {
+	var moved, all float64
+	for i := range p.routes {
+		o := p.routes[i].outcome
+		for j := range o.Lanes {
+			lane := &o.Lanes[j]
+			if !lane.First.Seen() {
+				continue
+			}
+			all++
+			took := lane.First.By.Sub(o.T0)
+			if o.Lateness(lane) > max(movedLimit, time.Duration(movedShare*float64(took))) {
+				moved++
+			}
+		}
+	}
+	return moved / max(all, 1)
 }
 
 func (p *propagation) series() {

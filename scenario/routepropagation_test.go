@@ -311,13 +311,29 @@ func TestPropagationIsHeldAgainstTheProxysClock(t *testing.T) {
 }
 
 func TestPropagationLateProbesMakeATrialInvalid(t *testing.T) {
-	for late, ok := range map[int]bool{0: true, 40: true, 41: false} { // of 4000
+	for late, ok := range map[int]bool{0: true, 400: true, 402: false} { // of 4000
 		p := measured(t, 10, nil)
 		p.routes[3].outcome.Lanes[0].Transition.Late = late / 2
 		p.routes[3].outcome.Lanes[1].After.Late = late - late/2
 		p.report()
 		if g := gate(t, p.Result, "late-probes"); g.OK != ok {
 			t.Errorf("%d of 4000 late: %+v", late, g)
+		}
+	}
+}
+
+func TestPropagationLateProbesAtTheChange(t *testing.T) {
+	for late, ok := range map[int]bool{0: true, 4: true, 5: false} { // lanes of 40
+		p := measured(t, 10, nil)
+		for i := range late {
+			o := p.routes[i].outcome
+			lane := &o.Lanes[0]
+			due := lane.First.By.Sub(o.T0) - ms
+			lane.Samples = append(lane.Samples, probe.Sample{Due: due, Began: due + 20*ms, Sent: due + 20*ms, Received: due + 21*ms})
+		}
+		p.report()
+		if g := gate(t, p.Result, "late-at-change"); g.OK != ok {
+			t.Errorf("%d of 40 lanes: %+v", late, g)
 		}
 	}
 }

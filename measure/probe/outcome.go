@@ -92,6 +92,25 @@ type Counts struct {
 // LateAfter is the delay from which on a probe counts as late.
 const LateAfter = time.Millisecond
 
+// Lateness is the longest delay of a probe that was due while a lane changed:
+// from the last probe that showed otherwise to the first right answer, and
+// likewise for the first of those that lasted. By no more than that the prober
+// itself can have moved what it saw. Probes at other times may be late without
+// any consequence.
+func (o *Outcome) Lateness(l *Lane) time.Duration {
+	var longest time.Duration
+	for i := range l.Samples {
+		s := &l.Samples[i]
+		due := o.T0.Add(s.Due)
+		for _, during := range []Interval{l.First, l.Stable} {
+			if during.Seen() && !due.Before(during.After) && !due.After(during.By) {
+				longest = max(longest, s.Began-s.Due)
+			}
+		}
+	}
+	return longest
+}
+
 // ErrorCount is the number of answers that were neither right nor old.
 func (c Counts) ErrorCount() int {
 	n := 0
