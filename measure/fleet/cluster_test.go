@@ -58,6 +58,9 @@ func testPolicy(t *testing.T, c *kube.Client, namespace, level string, want core
 		if strings.Contains(strings.Join(container.Args, " "), o.Token) || container.Env[0].Value != "" {
 			t.Errorf("pod %s shows its token", pod.Name)
 		}
+		if from := container.Env[0].ValueFrom.SecretKeyRef; from.Name != "runner" || from.Key != "token" {
+			t.Errorf("pod %s has its token from %+v", pod.Name, from)
+		}
 	}
 	if len(pods) != 3 {
 		t.Errorf("%d pods", len(pods))
@@ -67,10 +70,6 @@ func testPolicy(t *testing.T, c *kube.Client, namespace, level string, want core
 	}
 	if left := podsIn(t, c, namespace); len(left) != 0 {
 		t.Errorf("%d pods are left", len(left))
-	}
-	var secret corev1.Secret
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "attacker"}, &secret); !apierrors.IsNotFound(err) {
-		t.Errorf("the Secret: %v", err)
 	}
 }
 
@@ -123,7 +122,7 @@ func optionsIn(t *testing.T, c *kube.Client, namespace, level string) Options {
 	if err := c.Update(t.Context(), &ns); err != nil {
 		t.Fatal(err)
 	}
-	return Options{Kube: c, Namespace: namespace, Run: "r1", Trial: "t1", Image: "gatemark.test/gatemark:x", Token: "secret", Attackers: 3}
+	return Options{Kube: c, Namespace: namespace, Run: "r1", Trial: "t1", Image: "gatemark.test/gatemark:x", Token: "secret", Secret: "runner", Attackers: 3}
 }
 
 func podsIn(t *testing.T, c *kube.Client, namespace string) []corev1.Pod {
@@ -185,7 +184,7 @@ func serve(t *testing.T, ip string) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []Options{{Token: "t"}, {Attackers: 1}} {
+	for _, o := range []Options{{Token: "t", Secret: "s"}, {Attackers: 1, Secret: "s"}, {Attackers: 1, Token: "t"}} {
 		if _, err := Start(t.Context(), o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}

@@ -33,6 +33,11 @@ kind: Namespace
 metadata: {name: trial}
 ---
 apiVersion: v1
+kind: Secret
+metadata: {name: runner, namespace: trial}
+stringData: {token: secret}
+---
+apiVersion: v1
 kind: Pod
 metadata: {name: echo, namespace: trial}
 spec:
@@ -59,7 +64,7 @@ func TestPodsAttackAsOne(t *testing.T) {
 	ref := ownImage(t, cluster)
 	target := startBackend(t, c, ref)
 	pods, err := fleet.Start(t.Context(), fleet.Options{
-		Kube: c, Namespace: "trial", Run: "r1", Trial: "t1", Image: ref, Token: "secret", Attackers: 4, CPU: "50m",
+		Kube: c, Namespace: "trial", Run: "r1", Trial: "t1", Image: ref, Token: "secret", Secret: "runner", Attackers: 4, CPU: "50m",
 		Fleet: attacker.FleetOptions{Dial: inside(t, cluster)},
 	})
 	must(t, err)
@@ -101,7 +106,7 @@ func fallBack(t *testing.T, c *kube.Client, ref, target string, dial func(contex
 	ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
 	must(t, c.Update(t.Context(), &ns))
 	pods, err := fleet.Start(t.Context(), fleet.Options{
-		Kube: c, Namespace: "trial", Run: "r1", Trial: "t1", Image: ref, Token: "secret", Attackers: 2, CPU: "50m",
+		Kube: c, Namespace: "trial", Run: "r1", Trial: "t1", Image: ref, Token: "secret", Secret: "runner", Attackers: 2, CPU: "50m",
 		Fleet: attacker.FleetOptions{Dial: dial},
 	})
 	must(t, err)

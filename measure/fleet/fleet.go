@@ -30,8 +30,10 @@ type Options struct {
 	Name string
 	// Image has gatemark as its entry point.
 	Image string
-	// Token is what the attackers answer to.
-	Token string
+	// Token is what the attackers answer to, and Secret the name of the Secret in
+	// Namespace that has it under "token": the runner's own, so that starting
+	// attackers takes no right on Secrets.
+	Token, Secret string
 	// Attackers is how many there are to be.
 	Attackers int
 	// CPU and Memory are what each requests, as Kubernetes writes quantities.
@@ -53,8 +55,8 @@ func (o *Options) setDefaults() error {
 	switch {
 	case o.Attackers < 1:
 		return fmt.Errorf("%d attackers are none", o.Attackers)
-	case o.Token == "":
-		return errors.New("attackers need a token")
+	case o.Token == "" || o.Secret == "":
+		return errors.New("attackers need a token, and a Secret that has it")
 	}
 	return nil
 }

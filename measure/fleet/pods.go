@@ -21,7 +21,7 @@ import (
 // profiles are tried in this order: the first has io_uring.
 var profiles = []corev1.SeccompProfileType{corev1.SeccompProfileTypeUnconfined, corev1.SeccompProfileTypeRuntimeDefault}
 
-// create makes the Secret and the pods. Where the cluster's policy refuses pods
+// create makes the pods. Where the cluster's policy refuses pods
 // without a seccomp profile, they get the container runtime's.
 func (p *Pods) create(ctx context.Context) error {
 	var refused error
@@ -51,7 +51,7 @@ func byPolicy(err error) bool {
 func (p *Pods) render(profile corev1.SeccompProfileType) ([]*unstructured.Unstructured, error) {
 	o := &p.options
 	objects, err := kube.Render("attacker.yaml", manifest, map[string]any{
-		"Name": o.Name, "Namespace": o.Namespace, "Token": o.Token, "Image": o.Image, "Pods": p.names(),
+		"Name": o.Name, "Namespace": o.Namespace, "Secret": o.Secret, "Image": o.Image, "Pods": p.names(),
 		"CPU": o.CPU, "Memory": o.Memory, "Port": Port, "Health": attacker.HealthPath, "Seccomp": profile,
 	})
 	for _, obj := range objects {
@@ -60,21 +60,14 @@ func (p *Pods) render(profile corev1.SeccompProfileType) ([]*unstructured.Unstru
 	return objects, err
 }
 
-// createAll applies the Secret and creates the pods. To apply a pod that is
-// there already, and may be going, would be to take it for a new one.
-func (p *Pods) createAll(ctx context.Context, objects []*unstructured.Unstructured) error {
-	for _, obj := range objects {
-		var err error
-		if obj.GetKind() == "Pod" {
-			if err = p.createPod(ctx, obj); err == nil {
-				p.made = append(p.made, obj.GetName())
-			}
-		} else {
-			err = kube.Apply(ctx, p.options.Kube, obj)
-		}
-		if err != nil {
+// createAll creates the pods. To apply one that is there already, and may be
+// going, would be to take it for a new one.
+func (p *Pods) createAll(ctx context.Context, pods []*unstructured.Unstructured) error {
+	for _, pod := range pods {
+		if err := p.createPod(ctx, pod); err != nil {
 			return err
 		}
+		p.made = append(p.made, pod.GetName())
 	}
 	return nil
 }
@@ -102,29 +95,22 @@ func lacksAccount(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account")
 }
 
-// Remove deletes the pods that were made, and the Secret, and waits until the
-// pods are gone. Attacks that run then end with them.
+// Remove deletes the pods that were made, and waits until they are gone. Attacks
+// that run then end with them.
 func (p *Pods) Remove(ctx context.Context) error {
 	if p.Fleet != nil {
 		p.Fleet.Close()
 	}
-	if len(p.made) == 0 {
-		// The Secret may be that of others, who came first.
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, removeLimit)
 	defer cancel()
-	objects := []client.Object{&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.options.Namespace, Name: p.options.Name}}}
-	for _, name := range p.made {
-		objects = append(objects, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.options.Namespace, Name: name}})
-	}
 	var problems []error
-	for _, obj := range objects {
-		if err := client.IgnoreNotFound(p.options.Kube.Delete(ctx, obj)); err != nil {
-			problems = append(problems, fmt.Errorf("delete %s: %w", kube.Describe(obj), err))
+	for _, name := range p.made {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.options.Namespace, Name: name}}
+		if err := client.IgnoreNotFound(p.options.Kube.Delete(ctx, pod)); err != nil {
+			problems = append(problems, fmt.Errorf("delete %s: %w", kube.Describe(pod), err))
 		}
 	}
-	if len(problems) > 0 {
+	if len(problems) > 0 || len(p.made) == 0 {
 		return errors.Join(problems...)
 	}
 	return kube.WaitAll(ctx, p.options.Kube, "the end of the attackers in namespace "+p.options.Namespace, p.selected(), p.gone)
