@@ -32,10 +32,10 @@ type Cluster struct {
 	// not there already.
 	// It is nil where nodes can only pull.
 	LoadImage func(context.Context, image.Image) error
-	// AllowRealtime lets threads of a running pod, by its UID, become real-time
-	// threads, if the pod's rights allow it. It is nil where that is nobody's
-	// to say.
-	AllowRealtime func(uid string) error
+	// AllowRealtime lets threads of a running container, by its pod's UID and its
+	// ID, become real-time threads, if the pod's rights allow it. It is nil where
+	// that is nobody's to say.
+	AllowRealtime func(uid, container string) error
 	// AuditLog is the path of the API server's audit log on the nodes, or "".
 	AuditLog string
 }

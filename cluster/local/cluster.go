@@ -123,12 +123,14 @@ func (c *Cluster) CacheDir() string { return c.dir.Cache() }
 // name, and "pods". The path is below each hierarchy's mount.
 func (c *Cluster) CgroupRoot() string { return supervisor.CgroupRoot(c.record.Name) }
 
-// realtimeShare is how much of each CPU a pod's real-time threads may take.
-const realtimeShare = 0.8
+// realtimeShare is how much of each CPU a container's real-time threads may
+// take. Two clusters at a time fit into what the kernel leaves for them.
+const realtimeShare = 0.45
 
-// AllowRealtime lets threads of a pod that runs become real-time threads, if
-// the pod's own rights allow it. The pod is named by its UID.
-func (c *Cluster) AllowRealtime(uid string) error {
+// AllowRealtime lets threads of a container that runs become real-time threads,
+// if the pod's own rights allow it. The pod is named by its UID, the container
+// by its ID.
+func (c *Cluster) AllowRealtime(uid, container string) error {
 	hierarchies, err := cgroup.Hierarchies()
 	if err != nil {
 		return err
@@ -136,15 +138,14 @@ func (c *Cluster) AllowRealtime(uid string) error {
 	for _, h := range hierarchies {
 		pods := filepath.Join(h.Path, c.CgroupRoot(), "pods/kubepods")
 		for _, class := range []string{"", "burstable", "besteffort"} { // of its quality of service
-			dir := filepath.Join(pods, class, "pod"+uid)
+			dir := filepath.Join(pods, class, "pod"+uid, container)
 			if _, err := os.Stat(dir); err != nil {
 				continue
 			}
-			path := strings.TrimPrefix(dir, h.Path)
-			return cgroup.AllowRealtime(hierarchies, path, realtimeShare)
+			return cgroup.AllowRealtime(hierarchies, strings.TrimPrefix(dir, h.Path), realtimeShare)
 		}
 	}
-	return fmt.Errorf("pod %s has no cgroup", uid)
+	return fmt.Errorf("container %s of pod %s has no cgroup", container, uid)
 }
 
 func (c *Cluster) supervisorRecord() (supervisor.Record, error) {

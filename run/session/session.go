@@ -44,8 +44,9 @@ type Session struct {
 	Dir   result.Directory
 	// Realtime, if it is not nil, lets the runner give its prober's thread
 	// priority: its pod gets root and CAP_SYS_NICE, which not every cluster
-	// allows, and once it runs Realtime is called with the pod's UID.
-	Realtime func(uid string) error
+	// allows, and once it runs Realtime is called with the pod's UID and the
+	// container's ID.
+	Realtime func(uid, container string) error
 	// Spare are labels whose bearers Remove leaves: implementations, which
 	// are uninstalled in their own way.
 	Spare []string
@@ -168,10 +169,11 @@ func (s *Session) ready(ctx context.Context) error {
 		// One that has ended is follow's to find.
 		return pod.Status.Phase == corev1.PodRunning || ended(pod), podWords(pod)
 	})
-	if err != nil || s.Realtime == nil || ended(pod) {
+	if err != nil || s.Realtime == nil || ended(pod) || len(pod.Status.ContainerStatuses) == 0 {
 		return err
 	}
-	if err := s.Realtime(string(pod.UID)); err != nil {
+	_, container, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+	if err := s.Realtime(string(pod.UID), container); err != nil {
 		// The prober is less punctual without it, and measures how punctual it is.
 		s.Progress.Printf("the runner's prober gets no priority: %v", err)
 	}

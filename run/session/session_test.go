@@ -286,7 +286,7 @@ func TestRemoveLeavesNothingOfTheRun(t *testing.T) {
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(site.api.Names()); n != 7 {
+	if n := len(site.api.Names()); n != 9 {
 		t.Fatalf("in the cluster: %q", site.api.Names())
 	}
 	if err := s.Remove(t.Context()); err != nil {

@@ -81,6 +81,8 @@ func startSite(t *testing.T, script func(r *pod, n int) transfer.Status) *site {
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Pod"), Name: "pods", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: rbac.WithKind("ClusterRole"), Name: "clusterroles"},
 		fakeapi.Resource{GroupVersionKind: rbac.WithKind("ClusterRoleBinding"), Name: "clusterrolebindings"},
+		fakeapi.Resource{GroupVersionKind: rbac.WithKind("Role"), Name: "roles", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: rbac.WithKind("RoleBinding"), Name: "rolebindings", Namespaced: true},
 	)}
 	to, err := url.Parse(s.api.URL)
 	if err != nil {

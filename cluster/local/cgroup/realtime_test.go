@@ -36,19 +36,22 @@ func TestAllowRealtime(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	path := "/" + name + "/pods/one"
-	for _, container := range []string{"a", "b"} {
-		if err := Make(cpu, path+"/"+container); err != nil {
+	for _, container := range []string{"/pods/one/a", "/pods/one/b", "/pods/two/c"} {
+		path := "/" + name + container
+		if err := Make(cpu, path); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for range 2 { // again changes nothing
-		if err := AllowRealtime(cpu, path, 0.1); err != nil {
-			t.Fatal(err)
+		for range 2 { // again changes nothing
+			if err := AllowRealtime(cpu, path, 0.01); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(cpu[0].Path, path, "a/cpu.rt_runtime_us"))
-	if err != nil || strings.TrimSpace(string(text)) != "50000" {
-		t.Errorf("one of two containers has %q, %v", text, err)
+	// Each has its own, and those above what all below them have.
+	for path, want := range map[string]string{"/pods/one/a": "10000", "/pods/one/b": "10000", "/pods/one": "20000", "/pods": "30000", "": "30000"} {
+		text, err := os.ReadFile(filepath.Join(cpu[0].Path, name+path, runtimeFile))
+		if got := strings.TrimSpace(string(text)); err != nil || got != want {
+			t.Errorf("%q has %s, want %s; %v", path, got, want, err)
+		}
 	}
 }
