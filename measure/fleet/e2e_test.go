@@ -172,7 +172,9 @@ func startBackend(t *testing.T, c *kube.Client, ref string) string {
 	defer cancel()
 	_, err = kube.Wait(ctx, c, "the service account", account, func(*corev1.ServiceAccount) (bool, string) { return true, "" })
 	must(t, err)
-	must(t, kube.Apply(t.Context(), c, objects[1]))
+	for _, object := range objects[1:] {
+		must(t, kube.Apply(t.Context(), c, object))
+	}
 	pod, err := kube.Wait(ctx, c, "the backend", client.ObjectKey{Namespace: "trial", Name: "echo"}, func(pod *corev1.Pod) (bool, string) {
 		for _, condition := range pod.Status.Conditions {
 			if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
