@@ -20,7 +20,7 @@ run: packages build node ## make a cluster, measure a gateway, write runs/latest
 	bin/gatemark run $(ARGS)
 
 test: test-packages build node lint ## run every test, those on real clusters too
-	GATEMARK_E2E=1 $(GO) test -p 1 -timeout 75m ./...
+	GATEMARK_E2E=1 $(GO) test -p 1 -timeout 20m ./...
 
 build: ## build bin/gatemark
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark

@@ -147,6 +147,9 @@ func (c *collector) run() {
 		for len(c.in) == 0 && !c.closing {
 			c.wake.Wait()
 		}
+		// What is settled is asked before the tallies are taken: a thread hands
+		// in a tally first, and says then that it is settled.
+		settled := c.attack.settled()
 		in, closing := c.in, c.closing
 		c.in = nil
 		c.mu.Unlock()
@@ -160,7 +163,7 @@ func (c *collector) run() {
 			c.complete(never)
 			return
 		}
-		c.complete(c.attack.settled())
+		c.complete(settled)
 	}
 }
 
