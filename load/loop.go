@@ -203,7 +203,8 @@ func (l *loop) patience() time.Duration {
 	if until == never {
 		return -1
 	}
-	return time.Duration(max(until-int64(time.Since(l.attack.epoch)), 0))
+	left := until - int64(time.Since(l.attack.epoch))
+	return time.Duration(max(left-int64(l.options.Spin), 0))
 }
 
 // over reports whether nothing is left to do.

@@ -82,6 +82,11 @@ type Options struct {
 	// ReceiveTime says which instant counts as that of an answer. Default
 	// AutoTime.
 	ReceiveTime ReceiveTime `json:"receiveTime"`
+	// Spin is how long before a request is due the loop stops sleeping and looks
+	// at the clock instead. A sleeping processor takes some time to wake up, tens
+	// of microseconds on a virtual machine: spinning sends on time and pays for
+	// it with processor time. Default 0.
+	Spin time.Duration `json:"spin,omitempty"`
 	// Lookup resolves host names. Default is the system's resolver.
 	Lookup Lookup `json:"-"`
 	// Records takes a record of each request, if it is not nil.
@@ -177,7 +182,7 @@ func (o *Options) checkTime() (problems []error) {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"duration", o.Duration}, {"warm-up", o.Warmup}, {"timeout", o.Timeout}} {
+	}{{"duration", o.Duration}, {"warm-up", o.Warmup}, {"timeout", o.Timeout}, {"spin", o.Spin}} {
 		if d.value < 0 {
 			wrong("%s: %v is below 0", d.name, d.value)
 		}

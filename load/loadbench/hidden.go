@@ -79,6 +79,7 @@ func knownServerCommand() *cobra.Command {
 	f.Int64Var(&o.FailEvery, "fail-every", 0, "answer each n-th request with 503")
 	f.Int64Var(&o.ResetEvery, "reset-every", 0, "reset the connection at each n-th request")
 	f.Uint64Var(&o.Seed, "seed", 1, "of random delays")
+	f.BoolVar(&o.Spin, "spin", false, "never sleep")
 	f.StringVar(&records, "records", "records", "file for the records")
 	return c
 }

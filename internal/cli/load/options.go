@@ -25,7 +25,7 @@ type options struct {
 	url     string
 
 	connections, streamCount, threads int
-	duration, warmup, timeout         time.Duration
+	duration, warmup, timeout, spin   time.Duration
 	rate, arrival, protocol, engine   string
 	receiveTime                       string
 	seed, requests                    uint64
@@ -60,6 +60,7 @@ func (o *options) add(cmd *cobra.Command) {
 	f.StringVar(&o.protocol, "protocol", string(load.HTTP1), "http1, h2, grpc or websocket; over TLS for https and wss")
 	f.StringVar(&o.engine, "engine", string(load.Auto), "io_uring, epoll, or auto for the first that works")
 	f.StringVar(&o.receiveTime, "receive-time", string(load.AutoTime), "instant of an answer: kernel (when it reached the socket), loop (when gatemark saw it), or auto (kernel in an open loop)")
+	f.DurationVar(&o.spin, "spin", 0, "how long before a request is due its thread stops sleeping, to send on time at the cost of CPU")
 	f.Float64Var(&o.fresh, "fresh", 0, "share of requests, 0 to 1, that each get a new connection")
 	f.StringVar(&o.connect, "connect", "", "address, host:port, to connect to in place of the URL's")
 	f.StringArrayVar(&o.sources, "source", nil, "local address to connect from; again for more, which have more ports")
@@ -95,7 +96,7 @@ func (o *options) attack() (load.Options, error) {
 	a := load.Options{
 		Protocol: load.Protocol(o.protocol), Connections: o.connections, Streams: o.streamCount, Threads: o.threads,
 		Arrival: load.Arrival(o.arrival), Seed: o.seed, Duration: o.duration, Warmup: o.warmup, Requests: o.requests,
-		Timeout: o.timeout, Fresh: o.fresh, Engine: load.Engine(o.engine), ReceiveTime: load.ReceiveTime(o.receiveTime),
+		Timeout: o.timeout, Fresh: o.fresh, Engine: load.Engine(o.engine), ReceiveTime: load.ReceiveTime(o.receiveTime), Spin: o.spin,
 		TLS: load.TLSOptions{Insecure: o.insecure, ServerName: o.serverName, Version: o.tls, Resume: o.resume},
 	}
 	if o.requests > 0 && !o.flags.Changed("duration") {

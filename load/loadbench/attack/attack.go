@@ -37,6 +37,9 @@ type Job struct {
 	// Records is a file for a record of each request, of tools that keep such;
 	// empty for none.
 	Records string
+	// Spin is how long before each request the attacker does not sleep, of tools
+	// that can do so.
+	Spin time.Duration
 	// Folder is for files that the tool needs or writes.
 	Folder string
 }

@@ -29,6 +29,9 @@ func gatemark(engine string) Tool {
 			if j.TLS() {
 				args = append(args, "--insecure")
 			}
+			if j.Spin > 0 {
+				args = append(args, "--spin", j.Spin.String())
+			}
 			if j.Records != "" {
 				args = append(args, "--records", j.Records)
 			}

@@ -67,8 +67,9 @@ func (s *knownServer) finish(ctx context.Context) ([]known.Record, error) {
 	return records, errors.Join(err, os.Remove(s.records))
 }
 
-// knownRun runs a tool against a known server of its own.
-func (b *bench) knownRun(ctx context.Context, t attack.Tool, job attack.Job, what string, args []string, watch func(context.Context, *knownServer) error) (Known, error) {
+// knownRun runs a tool against a known server of its own. While it runs, watch is
+// called with the server and the tool, if it is not nil.
+func (b *bench) knownRun(ctx context.Context, t attack.Tool, job attack.Job, what string, args []string, watch func(context.Context, *knownServer, *stage.Process) error) (Known, error) {
 	k := Known{Case: what, Loop: t.Loop}
 	if job.Rate == 0 {
 		k.Loop = attack.Closed
@@ -81,7 +82,7 @@ func (b *bench) knownRun(ctx context.Context, t attack.Tool, job attack.Job, wha
 	at := target{stage.HTTP, path, fmt.Sprintf("http://%s:%d/", path.Host, knownPort), s.Process, nil}
 	var during func(context.Context, *stage.Process) error
 	if watch != nil {
-		during = func(ctx context.Context, _ *stage.Process) error { return watch(ctx, s) }
+		during = func(ctx context.Context, p *stage.Process) error { return watch(ctx, s, p) }
 	}
 	if k.Run, err = b.attempt(ctx, t, job, at, during); err != nil {
 		return k, errors.Join(err, s.Kill())

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/load/loadbench/attack"
+	"github.com/gatemark/gatemark/load/loadbench/stage"
 	"github.com/gatemark/gatemark/stat"
 	"github.com/parquet-go/parquet-go"
 )
@@ -26,6 +26,13 @@ type Precise struct {
 	// both less the delay.
 	Latency Excess `json:"latency"`
 	Service Excess `json:"service"`
+	// Calm has those of requests that were due while no hypervisor took time
+	// from the cores.
+	Calm struct {
+		Records int64  `json:"records"`
+		Latency Excess `json:"latency"`
+		Service Excess `json:"service"`
+	} `json:"calm"`
 }
 
 // An Excess is a distribution in seconds. Within50 is the share of all records
@@ -41,17 +48,20 @@ type Excess struct {
 // recordedRow is what is needed of the columns of gatemark's records, in
 // nanoseconds.
 type recordedRow struct {
+	Due     int64  `parquet:"due"`
 	Latency int64  `parquet:"latency"`
 	Service *int64 `parquet:"service,optional"`
 	Delay   *int64 `parquet:"delay,optional"`
 }
 
 // precise holds each of gatemark's requests against what the server did to it.
+// Neither side sleeps: how long a core takes to wake up would be in all times,
+// and is nothing that a load generator could do about.
 func (b *bench) precise(ctx context.Context) error {
 	rate, duration := 5000.0, time.Second
 	if b.Full {
 		// A million requests.
-		rate, duration = 20000, 50*time.Second
+		duration = 200 * time.Second
 	}
 	for _, t := range b.gatemarks() {
 		err := b.Progress.Do(ctx, "truth of each request: "+t.Name, func(ctx context.Context, _ func(string, ...any)) error {
@@ -72,30 +82,66 @@ func (b *bench) preciseRun(ctx context.Context, t attack.Tool, rate float64, d t
 		return p, err
 	}
 	path := filepath.Join(folder, "records.parquet")
-	job := attack.Job{Protocol: attack.HTTP1, Connections: 64, Streams: 1, Duration: d, Rate: rate, Records: path}
-	k, err := b.knownRun(ctx, t, job, "each request", []string{"--delay", "fixed:1ms"}, nil)
+	job := attack.Job{Protocol: attack.HTTP1, Connections: 16, Streams: 1, Duration: d, Rate: rate, Records: path, Spin: 200 * time.Microsecond}
+	var taken stolen
+	k, err := b.knownRun(ctx, t, job, "each request", []string{"--delay", "fixed:1ms", "--spin"}, func(ctx context.Context, _ *knownServer, p *stage.Process) error {
+		return taken.watch(ctx, p)
+	})
 	p.Run = k.Run
 	if err != nil || p.Failed != "" {
 		return p, err
 	}
-	rows, err := parquet.ReadFile[recordedRow](path)
+	rows, started, err := readRecords(path)
 	if err != nil {
 		return p, fmt.Errorf("read %s's records: %w", t.Name, err)
 	}
-	p.compare(rows)
-	return p, errors.Join(err, os.RemoveAll(folder))
+	p.compare(rows, func(due int64) bool { return taken.calm(started.Add(time.Duration(due))) })
+	return p, os.RemoveAll(folder)
 }
 
-func (p *Precise) compare(rows []recordedRow) {
-	var latency, service []float64
+// readRecords returns the records, and when the schedule started.
+func readRecords(path string) ([]recordedRow, time.Time, error) {
+	rows, err := parquet.ReadFile[recordedRow](path)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer file.Close()
+	about, err := file.Stat()
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	opened, err := parquet.OpenFile(file, about.Size())
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	text, _ := opened.Lookup("started")
+	started, err := time.Parse(time.RFC3339Nano, text)
+	return rows, started, err
+}
+
+func (p *Precise) compare(rows []recordedRow, calm func(due int64) bool) {
+	var all, some struct{ latency, service []float64 }
 	for _, r := range rows {
-		if r.Delay != nil && r.Service != nil {
-			latency = append(latency, seconds(r.Latency-*r.Delay))
-			service = append(service, seconds(*r.Service-*r.Delay))
+		undisturbed := calm(r.Due)
+		if undisturbed {
+			p.Calm.Records++
+		}
+		if r.Delay == nil || r.Service == nil {
+			continue
+		}
+		latency, service := seconds(r.Latency-*r.Delay), seconds(*r.Service-*r.Delay)
+		all.latency, all.service = append(all.latency, latency), append(all.service, service)
+		if undisturbed {
+			some.latency, some.service = append(some.latency, latency), append(some.service, service)
 		}
 	}
-	p.Records, p.Answered = int64(len(rows)), int64(len(latency))
-	p.Latency, p.Service = excess(latency, len(rows)), excess(service, len(rows))
+	p.Records, p.Answered = int64(len(rows)), int64(len(all.latency))
+	p.Latency, p.Service = excess(all.latency, len(rows)), excess(all.service, len(rows))
+	p.Calm.Latency, p.Calm.Service = excess(some.latency, int(p.Calm.Records)), excess(some.service, int(p.Calm.Records))
 }
 
 // excess describes samples. Records without one count as not within 50 µs.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/load/loadbench/attack"
+	"github.com/gatemark/gatemark/load/loadbench/stage"
 )
 
 // A truthCase is what the known server does to requests.
@@ -77,9 +78,9 @@ func (b *bench) truthRun(ctx context.Context, t attack.Tool, c truthCase, d time
 		job.Connections = max(1, int(math.Round(c.rate*c.stays.Seconds())))
 	}
 	args := append([]string{"--seed", fmt.Sprint(b.Seed)}, c.args...)
-	var during func(context.Context, *knownServer) error
+	var during func(context.Context, *knownServer, *stage.Process) error
 	if c.stall > 0 {
-		during = func(ctx context.Context, s *knownServer) error { return stop(ctx, s, d*2/5, c.stall) }
+		during = func(ctx context.Context, s *knownServer, _ *stage.Process) error { return stop(ctx, s, d*2/5, c.stall) }
 	}
 	k, err := b.knownRun(ctx, t, job, c.name, args, during)
 	if err == nil && job.Rate == 0 {

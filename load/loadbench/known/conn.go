@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -145,7 +144,7 @@ func (s *Server) head(c *conn, failed bool, length int) {
 	// Of an answer that trickles, it is what was applied before the first
 	// byte.
 	s.scratch = append(s.scratch, "\r\nGatemark-Delay-Applied: "...)
-	s.scratch = strconv.AppendInt(s.scratch, time.Now().UnixNano()-r.Read, 10)
+	s.scratch = strconv.AppendInt(s.scratch, now()-r.Arrived, 10)
 	s.scratch = append(s.scratch, requestEnd...)
 }
 

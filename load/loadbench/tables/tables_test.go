@@ -77,6 +77,8 @@ func results() *bench.Results {
 		Latency: bench.Excess{P50: 20e-6, P99: 30e-6, P999: 49e-6, Max: 0.002, Within50: 0.99901},
 		Service: bench.Excess{P50: 18e-6, P99: 25e-6, P999: 40e-6, Max: 0.0019, Within50: 0.9995},
 	}}
+	calm := &r.Precise[0].Calm
+	calm.Records, calm.Latency, calm.Service = 900_000, r.Precise[0].Latency, r.Precise[0].Service
 	return r
 }
 
