@@ -24,6 +24,7 @@ import (
 	"github.com/gatemark/gatemark/internal/cli/runner"
 	"github.com/gatemark/gatemark/internal/cli/status"
 	"github.com/gatemark/gatemark/internal/cli/supervise"
+	"github.com/gatemark/gatemark/internal/cli/truth"
 	"github.com/gatemark/gatemark/internal/cli/up"
 	"github.com/gatemark/gatemark/internal/cli/version"
 	"github.com/gatemark/gatemark/internal/failure"
@@ -136,5 +137,6 @@ func commands(streams cli.Streams) []*cobra.Command {
 		supervise.New(streams),
 		runner.New(streams),
 		attacker.New(streams),
+		truth.New(streams),
 	}
 }

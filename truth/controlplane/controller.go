@@ -1,0 +1,103 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/truth/config"
+	"github.com/gatemark/gatemark/truth/fault"
+	"github.com/gatemark/gatemark/truth/feed"
+	"github.com/gatemark/gatemark/truth/loop"
+)
+
+// Options are what a control plane works with.
+type Options struct {
+	Kube *kube.Client
+	// Feed takes the snapshots.
+	Feed *feed.Feed
+	// Placement makes data planes.
+	Placement Placement
+	// Faults are asked at their points; nil has none.
+	Faults *fault.Switch
+	// Log takes what went wrong and will be tried again; nil discards it.
+	Log *slog.Logger
+}
+
+// A controller is a control plane at work.
+type controller struct {
+	Options
+	writer *writer
+	pairs  *pairs
+	known  map[string]bool // Gateways that were placed
+}
+
+// Run works until the context ends.
+func Run(ctx context.Context, o Options) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &controller{Options: o, pairs: newPairs(), known: map[string]bool{}, writer: newWriter(o.Kube, o.Faults, o.Log)}
+	ctx, cancel := context.WithCancel(ctx)
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer cancel()
+	writing.Go(func() { c.writer.run(ctx) })
+	definitions := &apiextensionsv1.CustomResourceDefinition{}
+	l := loop.Loop{Watched: watched(), Log: o.Log, Selected: map[client.Object]cache.ByObject{
+		definitions: {Field: fields.OneTermEqualSelector("metadata.name", classDefinition)},
+	}}
+	if err := l.Run(ctx, o.Kube, c.step); err != nil {
+		return fmt.Errorf("truth's control plane: %w", err)
+	}
+	return nil
+}
+
+// step brings everything in line with the objects as they are now.
+func (c *controller) step(ctx context.Context, objects client.Reader) error {
+	all, err := read(ctx, objects)
+	if err != nil {
+		return err
+	}
+	w := translate(all, c.pairs)
+	var problems []error
+	placed := map[string]bool{}
+	for key, g := range w.gateways {
+		placed[key.String()] = true
+		snapshot := c.publish(g.snapshot())
+		if g.placed, err = c.Placement.Place(ctx, objects, g.object, ports(snapshot), snapshot); err != nil {
+			problems = append(problems, fmt.Errorf("data plane of gateway %s: %w", key, err))
+		}
+	}
+	for name := range c.known {
+		if !placed[name] {
+			c.Placement.Remove(name)
+			c.Feed.Forget(name)
+		}
+	}
+	c.known = placed
+	c.writer.want(objects, w.conclude())
+	return errors.Join(problems...)
+}
+
+// publish feeds a snapshot that says something new, and returns the latest.
+func (c *controller) publish(snapshot *config.Snapshot) *config.Snapshot {
+	latest := c.Feed.Latest(snapshot.Gateway)
+	if latest != nil {
+		if snapshot.Same(latest) {
+			return latest
+		}
+		// Should the clock have been set back.
+		snapshot.Version = max(snapshot.Version, latest.Version+1)
+	}
+	c.Feed.Publish(snapshot)
+	return snapshot
+}

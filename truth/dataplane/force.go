@@ -1,0 +1,77 @@
+package dataplane
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// A Force is what a replica has in force, and since when, by its own clock:
+// the truth that measurements are held against.
+type Force struct {
+	Version int64     `json:"version"`
+	Since   time.Time `json:"since"`
+	// Routes are those that it serves, by namespace/name.
+	Routes map[string]RouteForce `json:"routes"`
+}
+
+// A RouteForce is since when a generation of a route has been served.
+type RouteForce struct {
+	Generation int64     `json:"generation"`
+	Since      time.Time `json:"since"`
+}
+
+// next is what is in force once a table is. Routes that stay as they are have
+// been so all along.
+func (f Force) next(t *table, now time.Time) Force {
+	next := Force{Version: t.version, Since: now, Routes: make(map[string]RouteForce, len(t.routes))}
+	for route, generation := range t.routes {
+		known, ok := f.Routes[route]
+		if !ok || known.Generation != generation {
+			known = RouteForce{generation, now}
+		}
+		next.Routes[route] = known
+	}
+	return next
+}
+
+// Force tells what is in force.
+func (r *Replica) Force() Force {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.force
+}
+
+// Wait waits until a version or a later one is in force.
+func (r *Replica) Wait(ctx context.Context, version int64) error {
+	for {
+		r.mu.Lock()
+		now, changed := r.force.Version, r.changed
+		r.mu.Unlock()
+		if now >= version {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Admin tells about the replica over HTTP: /readyz, and /force as JSON.
+func (r *Replica) Admin() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if r.draining.Load() || r.Force().Version == 0 {
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+		}
+	})
+	mux.HandleFunc("/force", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		// Whoever asked and went away does not miss the answer.
+		_ = json.NewEncoder(w).Encode(r.Force())
+	})
+	return mux
+}

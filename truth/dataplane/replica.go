@@ -1,0 +1,175 @@
+package dataplane
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatemark/gatemark/truth/config"
+	"github.com/gatemark/gatemark/truth/fault"
+	"github.com/gatemark/gatemark/truth/feed"
+)
+
+// Options say who a replica is.
+type Options struct {
+	// Number tells the replicas of a Gateway apart.
+	Number int
+	// Address is where it listens: no address is every one of the machine.
+	Address netip.Addr
+	// Faults are asked at their points; nil has none.
+	Faults *fault.Switch
+	// Drain is how long requests are still served after the context of Run
+	// has ended, while the replica says that it is not ready.
+	Drain time.Duration
+}
+
+// A Replica serves one Gateway.
+type Replica struct {
+	options  Options
+	source   feed.Source
+	table    atomic.Pointer[table]
+	requests atomic.Int64
+	h1, h2c  *http.Transport
+	draining atomic.Bool
+
+	mu      sync.Mutex
+	force   Force
+	changed chan struct{} // closed when force changes
+	servers map[int32]*server
+	closing sync.WaitGroup
+}
+
+// New returns a replica that takes its configuration from a source.
+func New(source feed.Source, o Options) *Replica {
+	r := &Replica{options: o, source: source, changed: make(chan struct{}), servers: map[int32]*server{}}
+	r.table.Store(&table{})
+	r.h1 = newTransport()
+	r.h2c = newTransport()
+	r.h2c.Protocols = new(http.Protocols)
+	r.h2c.Protocols.SetUnencryptedHTTP2(true)
+	return r
+}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		DisableCompression: true, // answers pass as they are
+		// Connections to backends are kept, and as many as are needed.
+		MaxIdleConnsPerHost: 1 << 10,
+		IdleConnTimeout:     30 * time.Second,
+	}
+}
+
+func (r *Replica) transport(h2c bool) *http.Transport {
+	if h2c {
+		return r.h2c
+	}
+	return r.h1
+}
+
+// retryAsk is how long a replica waits after its control plane could not be
+// reached.
+const retryAsk = 200 * time.Millisecond
+
+// Run takes configurations and serves them until the context ends. The error
+// is of a configuration that cannot be served; a control plane that cannot be
+// reached is asked again.
+func (r *Replica) Run(ctx context.Context) error {
+	defer r.h1.CloseIdleConnections()
+	defer r.h2c.CloseIdleConnections()
+	err := r.follow(ctx)
+	r.draining.Store(true)
+	if ctx.Err() != nil && r.options.Drain > 0 {
+		time.Sleep(r.options.Drain)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number := range r.servers {
+		r.close(number)
+	}
+	r.closing.Wait()
+	return err
+}
+
+// pending is how many configurations a replica that is made late holds back.
+const pending = 1 << 10
+
+// A due snapshot is to be taken at an instant.
+type due struct {
+	snapshot *config.Snapshot
+	at       time.Time
+}
+
+// follow takes what arrives, each configuration as late as the faults say.
+func (r *Replica) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	arrived := make(chan due, pending)
+	var receiving sync.WaitGroup
+	defer receiving.Wait()
+	defer cancel()
+	receiving.Go(func() { r.receive(ctx, arrived) })
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case d := <-arrived:
+			if pause(ctx, time.Until(d.at)) != nil {
+				return nil
+			}
+			if err := r.take(d.snapshot); err != nil {
+				return fmt.Errorf("configuration %d of gateway %s: %w", d.snapshot.Version, d.snapshot.Gateway, err)
+			}
+		}
+	}
+}
+
+func (r *Replica) receive(ctx context.Context, arrived chan<- due) {
+	for version := int64(0); ctx.Err() == nil; {
+		snapshot, err := r.source.Next(ctx, version)
+		if err != nil {
+			_ = pause(ctx, retryAsk) // the loop sees its end
+			continue
+		}
+		version = snapshot.Version
+		select {
+		case arrived <- due{snapshot, time.Now().Add(r.options.Faults.Now().BeforeApply(r.options.Number))}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take puts a snapshot in force: for ports that are open with the swap of the
+// table, then for new ports as they open.
+func (r *Replica) take(snapshot *config.Snapshot) error {
+	next, err := compile(snapshot)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.table.Store(next)
+	for number, p := range next.ports {
+		if s := r.servers[number]; s != nil && s.tls == p.tls {
+			continue
+		} else if s != nil {
+			r.close(number)
+		}
+		s, err := r.listen(number, p.tls)
+		if err != nil {
+			return fmt.Errorf("listen for port %d: %w", number, err)
+		}
+		r.servers[number] = s
+	}
+	for number := range r.servers {
+		if next.ports[number] == nil {
+			r.close(number)
+		}
+	}
+	r.force = r.force.next(next, time.Now())
+	close(r.changed)
+	r.changed = make(chan struct{})
+	return nil
+}
