@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -317,18 +318,20 @@ func TestFresh(t *testing.T) {
 // TestSources: connections come from every address given.
 func TestSources(t *testing.T) {
 	engines(t, func(t *testing.T, engine Engine) {
+		var mu sync.Mutex
 		from := map[string]int{}
-		s := serve(t, nil, nil)
-		s.script = func(_ int, w *scripted) {
-			s.mu.Lock()
+		s := serve(t, nil, func(_ int, w *scripted) {
 			host, _, _ := net.SplitHostPort(w.conn.RemoteAddr().String())
+			mu.Lock()
 			from[host]++
-			s.mu.Unlock()
+			mu.Unlock()
 			w.answer(200, "")
-		}
+		})
 		attackOn(t, engine, s.url(), func(o *Options) {
 			o.Requests, o.Sources = 100, parseAddrs(t, "127.0.0.2", "127.0.0.3")
 		})
+		mu.Lock()
+		defer mu.Unlock()
 		if len(from) != 2 || from["127.0.0.2"] == 0 || from["127.0.0.3"] == 0 {
 			t.Errorf("requests came from %v", from)
 		}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -20,7 +21,9 @@ func TestReceiveTime(t *testing.T) {
 	engines(t, func(t *testing.T, engine Engine) {
 		for _, of := range []ReceiveTime{KernelTime, LoopTime} {
 			attacker := exec.Command(os.Args[0], "-test.run=^TestReceiveTime$")
+			started := make(chan struct{})
 			s := serve(t, nil, func(_ int, w *scripted) {
+				<-started
 				pid := attacker.Process.Pid
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					t.Error(err)
@@ -38,8 +41,14 @@ func TestReceiveTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			attacker.ExtraFiles = []*os.File{out}
-			if text, err := attacker.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, text)
+			var said bytes.Buffer
+			attacker.Stdout, attacker.Stderr = &said, &said
+			if err := attacker.Start(); err != nil {
+				t.Fatal(err)
+			}
+			close(started)
+			if err := attacker.Wait(); err != nil {
+				t.Fatalf("%v: %s", err, &said)
 			}
 			text, err := os.ReadFile(out.Name())
 			if err != nil {
