@@ -22,6 +22,7 @@ import (
 	"github.com/gatemark/gatemark/internal/cli/report"
 	"github.com/gatemark/gatemark/internal/cli/run"
 	"github.com/gatemark/gatemark/internal/cli/runner"
+	"github.com/gatemark/gatemark/internal/cli/sampler"
 	"github.com/gatemark/gatemark/internal/cli/status"
 	"github.com/gatemark/gatemark/internal/cli/supervise"
 	"github.com/gatemark/gatemark/internal/cli/truth"
@@ -137,6 +138,7 @@ func commands(streams cli.Streams) []*cobra.Command {
 		supervise.New(streams),
 		runner.New(streams),
 		attacker.New(streams),
+		sampler.New(streams),
 		truth.New(streams),
 	}
 }
