@@ -299,7 +299,7 @@ func distribution(title string, values result.Numbers, limit float64) result.Met
 	m := result.Metric{
 		Title: title, Unit: "s", Better: "lower", N: s.N, Censored: s.Censored, Limit: limit,
 		Min: set(s.Min), Mean: set(s.Mean), P50: set(s.P50), P90: set(s.P90), P95: set(s.P95), P99: set(s.P99), P999: set(s.P999), Max: set(s.Max),
-		Lo: set(s.Lo), Hi: set(s.Hi), Resolution: 0.001, Warnings: s.Warnings,
+		Lo: set(s.Lo), Hi: set(s.Hi), Resolution: 0.001, Warnings: stat.Sentences(s.Warnings),
 	}
 	if !math.IsNaN(s.Confidence) {
 		m.Confidence = s.Confidence

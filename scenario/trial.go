@@ -116,7 +116,7 @@ func distribution(title, unit string, s stat.Summary) result.Metric {
 		Title: title, Unit: unit, N: s.N, Censored: s.Censored, Limit: s.Limit,
 		Min: known(s.Min), Mean: known(s.Mean), P50: known(s.P50), P90: known(s.P90), P95: known(s.P95),
 		P99: known(s.P99), P999: known(s.P999), Max: known(s.Max),
-		Lo: known(s.Lo), Hi: known(s.Hi), Warnings: s.Warnings,
+		Lo: known(s.Lo), Hi: known(s.Hi), Warnings: stat.Sentences(s.Warnings),
 	}
 	if m.Lo != nil {
 		m.Confidence = s.Confidence

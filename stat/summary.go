@@ -23,6 +23,11 @@ type Options struct {
 	Unit string
 	// Confidence of Lo and Hi, above 0 and below 1; 0 means DefaultConfidence.
 	Confidence float64
+	// InOrder says that the samples stand in the order in which they were
+	// taken and that neighbours may be alike. Bounds are then as wide as their
+	// autocorrelation asks for. Censored samples must stand among the samples,
+	// as +Inf.
+	InOrder bool
 }
 
 // A Summary describes samples. A number that the samples do not carry is NaN,
@@ -39,16 +44,14 @@ type Summary struct {
 	// statistics really cover: at least what was asked for.
 	Lo, Hi, Confidence float64
 
-	Warnings []string
+	Warnings []Warning
 }
 
 // Summarize describes samples, which it leaves as they are. A sample that is
 // NaN was not measured: it is left out, and a warning counts it. A sample of
 // +Inf counts as censored.
 func Summarize(samples []float64, o Options) Summary {
-	if o.Confidence <= 0 || o.Confidence >= 1 {
-		o.Confidence = DefaultConfidence
-	}
+	o.Confidence = confidenceOr(o.Confidence)
 	s := summarizer{Options: o, sorted: make([]float64, 0, len(samples))}
 	missing := s.take(samples)
 	n := len(s.sorted)
@@ -58,10 +61,10 @@ func Summarize(samples []float64, o Options) Summary {
 		P99: math.NaN(), P999: math.NaN(), Max: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Confidence: math.NaN(),
 	}
 	if missing > 0 {
-		s.warn("%d samples are not a number and were left out", missing)
+		s.warn(Warning{Code: NotNumbers, Have: missing})
 	}
 	if n+s.Censored == 0 {
-		s.warn("no samples")
+		s.warn(Warning{Code: NoSamples})
 		return s.out
 	}
 	if n > 0 {
@@ -72,7 +75,11 @@ func Summarize(samples []float64, o Options) Summary {
 		s.out.Mean = mean(s.sorted)
 	}
 	s.quantiles()
-	s.medianBounds()
+	effective := n + s.Censored
+	if o.InOrder {
+		effective = s.effective(samples)
+	}
+	s.medianBounds(effective)
 	return s.out
 }
 
@@ -118,55 +125,85 @@ func (s *summarizer) quantiles() {
 	} {
 		total := len(s.sorted) + s.Censored
 		if total < q.need {
-			s.warn("need >= %d samples for %s, have %d", q.need, q.name, total)
+			s.warn(Warning{Code: NeedMore, What: q.name, Need: q.need, Have: total})
 			continue
 		}
 		rank := Rank(q.q, total)
 		if rank > len(s.sorted) {
-			s.warn("%s lies beyond %s", q.name, s.beyond())
+			s.warnBeyond(q.name)
 			continue
 		}
 		*q.into = s.sorted[rank-1]
 	}
 }
 
-func (s *summarizer) medianBounds() {
+// medianBounds takes the order statistics that bound the median of as many
+// independent samples as the samples count for, at the same share of the way.
+func (s *summarizer) medianBounds(effective int) {
 	total := len(s.sorted) + s.Censored
-	ci := stats.QuantileCI(total, 0.5, s.Confidence)
-	if ci.LoOrder < 1 || ci.HiOrder > total {
-		s.warn("need >= %d samples for confidence interval at level %v, have %d", NeedForBounds(s.Confidence), s.Confidence, total)
+	ci := stats.QuantileCI(effective, 0.5, s.Confidence)
+	if ci.LoOrder < 1 || ci.HiOrder > effective {
+		s.warn(needForBounds(s.Confidence, effective))
 		return
 	}
-	if ci.LoOrder > len(s.sorted) {
-		s.warn("the bounds of the median lie beyond %s", s.beyond())
+	lo, hi := ci.LoOrder, ci.HiOrder
+	if effective < total {
+		stretch := float64(total+1) / float64(effective+1)
+		lo, hi = int(float64(lo)*stretch), int(math.Ceil(float64(hi)*stretch))
+	}
+	if lo > len(s.sorted) {
+		s.warnBeyond("the lower bound of the median")
 		return
 	}
 	s.out.Confidence = ci.Confidence
-	s.out.Lo = s.sorted[ci.LoOrder-1]
-	if ci.HiOrder > len(s.sorted) {
-		s.warn("the upper bound of the median lies beyond %s", s.beyond())
+	s.out.Lo = s.sorted[lo-1]
+	if hi > len(s.sorted) {
+		s.warnBeyond("the upper bound of the median")
 		return
 	}
-	s.out.Hi = s.sorted[ci.HiOrder-1]
+	s.out.Hi = s.sorted[hi-1]
 }
 
-func (s *summarizer) beyond() string {
-	limit := "the limit"
-	if s.Limit > 0 {
-		limit = fmt.Sprintf("the limit of %v%s", s.Limit, s.unit())
+// effective is the number of independent samples that would tell as much about
+// the median as these do. What counts is how alike neighbours are in lying
+// above or below it.
+func (s *summarizer) effective(samples []float64) int {
+	total := len(s.sorted) + s.Censored
+	above := make([]float64, 0, total)
+	for _, v := range samples {
+		if math.IsNaN(v) {
+			continue
+		}
+		side := 0.0
+		if math.IsNaN(s.out.P50) || v > s.out.P50 {
+			side = 1
+		}
+		above = append(above, side)
 	}
-	return fmt.Sprintf("%s: %d of %d not seen", limit, s.Censored, len(s.sorted)+s.Censored)
-}
-
-func (s *summarizer) unit() string {
-	if s.Unit == "" {
-		return ""
+	n := countAs(total, inefficiency(above, ofMean(len(above))))
+	if n < total {
+		s.warn(Warning{Code: NeighboursAlike, Of: total, Have: n})
 	}
-	return " " + s.Unit
+	return n
 }
 
-func (s *summarizer) warn(format string, args ...any) {
-	s.out.Warnings = append(s.out.Warnings, fmt.Sprintf(format, args...))
+func (s *summarizer) warnBeyond(what string) {
+	s.warn(Warning{Code: BeyondLimit, What: what, Have: s.Censored, Of: len(s.sorted) + s.Censored, Limit: s.Limit, Unit: s.Unit})
+}
+
+func (s *summarizer) warn(w Warning) {
+	s.out.Warnings = append(s.out.Warnings, w)
+}
+
+func needForBounds(confidence float64, have int) Warning {
+	return Warning{Code: NeedMore, What: fmt.Sprintf("confidence interval at level %v", confidence), Need: NeedForBounds(confidence), Have: have}
+}
+
+func confidenceOr(confidence float64) float64 {
+	if confidence <= 0 || confidence >= 1 {
+		return DefaultConfidence
+	}
+	return confidence
 }
 
 // Rank is the nearest rank of quantile q among n samples, counted from 1: the

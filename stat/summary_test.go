@@ -112,7 +112,7 @@ func TestWarnings(t *testing.T) {
 		{append(upTo(1000), math.NaN(), math.NaN()), Options{}, []string{"2 samples are not a number and were left out"}},
 	}
 	for _, c := range cases {
-		if got := Summarize(c.samples, c.options).Warnings; !slices.Equal(got, c.want) {
+		if got := Sentences(Summarize(c.samples, c.options).Warnings); !slices.Equal(got, c.want) {
 			t.Errorf("%d samples, %+v:\ngot  %s\nwant %s", len(c.samples), c.options, strings.Join(got, "; "), strings.Join(c.want, "; "))
 		}
 	}
