@@ -219,7 +219,7 @@ func (c *collector) complete(before int64) {
 
 // unpacked is how many slices keep their histograms as they are. Only long
 // attacks need to be small.
-const unpacked = 16
+const unpacked = 4
 
 func (s *Slice) pack() {
 	for _, count := range s.Classes {
