@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -37,6 +39,7 @@ func TestOnAnAPIServer(t *testing.T) {
 	})
 	t.Run("gateway", func(t *testing.T) { testGateway(t, c) })
 	t.Run("replicas", func(t *testing.T) { testReplicas(t, c) })
+	t.Run("workloads", func(t *testing.T) { testWorkloads(t, c) })
 	t.Run("delete", func(t *testing.T) { testDelete(t, c) })
 	t.Run("delete what is held", func(t *testing.T) { testHeld(t, c) })
 }
@@ -189,5 +192,67 @@ func testHeld(t *testing.T, c *kube.Client) {
 	removal, err := kube.DeleteAll(ctx, c, kube.DeleteOptions{Owned: kube.OwnedBy("held", ""), Force: time.Second})
 	if err != nil || len(removal.Forced) != 1 {
 		t.Errorf("%+v, %v", removal, err)
+	}
+}
+
+// testWorkloads stops and resumes one of each kind, and does neither to what
+// changed since it was read.
+func testWorkloads(t *testing.T, c *kube.Client) {
+	kubetest.Namespace(t, c, "work")
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+		objects, err := kube.Render("workload", `
+apiVersion: apps/v1
+kind: {{.}}
+metadata: {name: w, namespace: work, labels: {app: w}}
+spec:
+  {{- if ne . "DaemonSet"}}
+  replicas: 3
+  {{- end}}
+  selector: {matchLabels: {app: w}}
+  template:
+    metadata: {labels: {app: w}}
+    spec:
+      nodeSelector: {fits: nowhere}
+      containers: [{name: c, image: none}]
+`, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kube.Apply(t.Context(), c, objects...); err != nil {
+			t.Fatal(err)
+		}
+		read := func() kube.Workload {
+			w, err := kube.GetWorkload(t.Context(), c, kube.WorkloadRef{Kind: kind, Namespace: "work", Name: "w"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+		running := read()
+		if err := running.Stop(t.Context(), c); err != nil || !read().Stopped() {
+			t.Errorf("%s: stop: %v", kind, err)
+		}
+		if kind != "DaemonSet" { // of which stopping twice changes nothing
+			if err := running.Stop(t.Context(), c); !errors.Is(err, kube.ErrWorkloadChanged) {
+				t.Errorf("%s: stop of what was stopped since: %v", kind, err)
+			}
+		}
+		if err := read().Resume(t.Context(), c, 3); err != nil {
+			t.Errorf("%s: resume: %v", kind, err)
+		}
+		after := read()
+		if after.Stopped() || after.Replicas() != running.Replicas() {
+			t.Errorf("%s: %d replicas, stopped %v", kind, after.Replicas(), after.Stopped())
+		}
+		selector, _, err := unstructured.NestedStringMap(after.Object, "spec", "template", "spec", "nodeSelector")
+		if err != nil || len(selector) != 1 || selector["fits"] != "nowhere" {
+			t.Errorf("%s: node selector %v, %v", kind, selector, err)
+		}
+		if err := c.Delete(t.Context(), after.Unstructured); err != nil {
+			t.Fatal(err)
+		}
+		if err := running.Resume(t.Context(), c, 3); !apierrors.IsNotFound(err) {
+			t.Errorf("%s: resume of what is gone: %v", kind, err)
+		}
 	}
 }

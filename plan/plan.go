@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/gatemark/gatemark/internal/failure"
@@ -50,21 +51,36 @@ type Plan struct {
 type Treatment struct {
 	Name    string `json:"name"`
 	Variant string `json:"variant,omitempty"`
+	// Copy makes a second treatment, or a third, of what is installed once: an
+	// A/A control, which shows how much differs where nothing does. It is 0
+	// for the treatment itself, and counts from 2 on.
+	Copy int `json:"copy,omitempty"`
 }
 
 // String is how a treatment is named in results and on the command line:
-// NAME or NAME/VARIANT.
+// NAME or NAME/VARIANT, and #COPY behind that.
 func (t Treatment) String() string {
-	if t.Variant == "" {
-		return t.Name
+	name := t.Name
+	if t.Variant != "" {
+		name += "/" + t.Variant
 	}
-	return t.Name + "/" + t.Variant
+	if t.Copy != 0 {
+		name += "#" + strconv.Itoa(t.Copy)
+	}
+	return name
 }
 
-// ParseTreatment reads NAME or NAME/VARIANT.
+// ParseTreatment reads what String writes. A copy that is no number stays in
+// the name, so that whoever looks it up says what is wrong.
 func ParseTreatment(s string) Treatment {
-	name, variant, _ := strings.Cut(s, "/")
-	return Treatment{Name: name, Variant: variant}
+	var t Treatment
+	if at := strings.LastIndexByte(s, '#'); at >= 0 {
+		if n, err := strconv.Atoi(s[at+1:]); err == nil {
+			t.Copy, s = n, s[:at]
+		}
+	}
+	t.Name, t.Variant, _ = strings.Cut(s, "/")
+	return t
 }
 
 // A Trial is a scenario with its parameters.
@@ -76,7 +92,7 @@ type Trial struct {
 }
 
 // String is NAME or NAME/VARIANT.
-func (t Trial) String() string { return Treatment{t.Name, t.Variant}.String() }
+func (t Trial) String() string { return Treatment{Name: t.Name, Variant: t.Variant}.String() }
 
 // Decode reads one plan from YAML. Unknown fields, duplicate keys and a wrong
 // header are errors.

@@ -56,7 +56,11 @@ func TestBadPlans(t *testing.T) {
 		{"an unknown implementation", header + "implementations: [{name: apache}]\n" + scenarios, []string{`implementations[0].name: no implementation is called "apache"; there are contour, envoy-gateway`}},
 		{"an unknown variant", header + "implementations: [{name: envoy-gateway, variant: x}]\n" + scenarios, []string{`implementations[0].variant: no variant of envoy-gateway is called "x"; there are gateway-namespace`}},
 		{"a variant where there is none", header + "implementations: [{name: contour, variant: x}]\n" + scenarios, []string{`implementations[0].variant: there is no variant of contour, so not "x" either`}},
-		{"one implementation twice", header + "implementations: [{name: contour}, {name: contour}]\n" + scenarios, []string{"implementations[1]: contour stands at implementations[0] already: one installation of an implementation fits in a run"}},
+		{"one implementation twice", header + "implementations: [{name: contour}, {name: contour}]\n" + scenarios, []string{"implementations[1]: contour stands at implementations[0] already: one installation of an implementation fits in a run; copy: 2 measures the same one twice"}},
+		{"a copy of nothing", header + "implementations: [{name: contour, copy: 2}, {name: contour}]\n" + scenarios, []string{"implementations[0].copy: there is no contour before it, which it could be a copy of"}},
+		{"a copy of another variant", header + "implementations: [{name: envoy-gateway}, {name: envoy-gateway, variant: gateway-namespace, copy: 2}]\n" + scenarios, []string{"implementations[1].copy: there is no envoy-gateway/gateway-namespace before it, which it could be a copy of"}},
+		{"a first copy, and one twice", header + "implementations: [{name: contour}, {name: contour, copy: 1}, {name: contour, copy: 2}, {name: contour, copy: 2}]\n" + scenarios, []string{
+			"implementations[1].copy: 1 is not between 2 and 9", "implementations[3]: contour#2 stands at implementations[2] already"}},
 		{"an unknown scenario", header + implementations + "scenarios: [{name: attached-route}]\n", []string{`scenarios[0].name: no scenario is called "attached-route"; did you mean attached-routes?`}},
 		{"one scenario twice", header + implementations + "scenarios: [{name: attached-routes}, {name: attached-routes}]\n", []string{"scenarios[1]: attached-routes stands at scenarios[0] already; give one of them a variant name"}},
 		{"a bad variant name", header + implementations + "scenarios: [{name: attached-routes, variant: Big One}]\n", []string{`scenarios[0].variant: "Big One" is not a name of lower-case letters, digits and dashes`}},
@@ -127,5 +131,23 @@ func TestEveryProfileDecodes(t *testing.T) {
 	}
 	if _, err := Profile("none"); failure.CodeOf(err) != failure.Usage || len(failure.Hints(err)) != 1 {
 		t.Errorf("an unknown profile: %v", err)
+	}
+}
+
+// TestTreatmentsAreReadAsTheyAreWritten, with copies: on the command line and
+// in results.
+func TestTreatmentsAreReadAsTheyAreWritten(t *testing.T) {
+	for text, want := range map[string]Treatment{
+		"contour":      {Name: "contour"},
+		"contour/v":    {Name: "contour", Variant: "v"},
+		"contour#2":    {Name: "contour", Copy: 2},
+		"contour/v#12": {Name: "contour", Variant: "v", Copy: 12},
+		"contour#two":  {Name: "contour#two"},
+		"contour#":     {Name: "contour#"},
+	} {
+		got := ParseTreatment(text)
+		if got != want || got.String() != text {
+			t.Errorf("%s is read as %+v and written as %s", text, got, got)
+		}
 	}
 }

@@ -77,13 +77,30 @@ func (r *resolver) implementations(asked []Treatment) []Treatment {
 		if t.Variant != "" && !slices.Contains(variants, t.Variant) {
 			r.unknown(where+".variant", "variant of "+t.Name, t.Variant, variants)
 		}
-		if first, ok := seen[t.Name]; ok {
-			r.problem("%s: %s stands at implementations[%d] already: one installation of an implementation fits in a run", where, t.Name, first)
+		if t.Copy != 0 {
+			r.copy(where, t, asked[:i])
+		} else if first, ok := seen[t.Name]; ok {
+			r.problem("%s: %s stands at implementations[%d] already: one installation of an implementation fits in a run; copy: 2 measures the same one twice", where, t.Name, first)
 		} else {
 			seen[t.Name] = i
 		}
 	}
 	return slices.Clone(asked)
+}
+
+const maxCopies = 9
+
+// copy checks a treatment that shares the installation of one before it.
+func (r *resolver) copy(where string, t Treatment, before []Treatment) {
+	original := Treatment{Name: t.Name, Variant: t.Variant}
+	switch {
+	case t.Copy < 2 || t.Copy > maxCopies:
+		r.problem("%s.copy: %d is not between 2 and %d", where, t.Copy, maxCopies)
+	case slices.Contains(before, t):
+		r.problem("%s: %s stands at implementations[%d] already", where, t, slices.Index(before, t))
+	case !slices.Contains(before, original):
+		r.problem("%s.copy: there is no %s before it, which it could be a copy of", where, original)
+	}
 }
 
 func (r *resolver) scenarios(asked []Trial) []Trial {

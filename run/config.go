@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/scenario"
 )
 
@@ -17,7 +18,10 @@ type Config struct {
 	Plan      *plan.Plan                 `json:"plan"`
 	Schedule  []result.TrialRef          `json:"schedule"`
 	Targets   map[string]scenario.Target `json:"targets"`
-	EchoImage string                     `json:"echoImage"`
+	// Installed is what the run installed, and may set aside, by the name of
+	// the implementation.
+	Installed map[string]park.Installation `json:"installed,omitempty"`
+	EchoImage string                       `json:"echoImage"`
 	// AuditLog is the path of the API server's audit log in the runner's pod,
 	// or "" where there is none.
 	AuditLog string `json:"auditLog,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/measure/incident"
 	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/run/transfer"
 	"github.com/gatemark/gatemark/scenario"
 )
@@ -27,9 +28,13 @@ type Executor struct {
 	// Node is the node that the runner runs on.
 	Node string
 
+	// calm is when the node has come to rest: atRest where nil.
+	calm *park.Calm
+	// canary is how a Gateway is asked after a trial.
+	canary canary
 	// find finds a scenario by its name: scenario.Find where nil.
 	find func(name string) *scenario.Scenario
-	// baselines are where the watch on each treatment's pods goes on.
+	// baselines are where the watch on each installation's pods goes on.
 	baselines map[string]*incident.Baseline
 
 	mu     sync.Mutex
@@ -156,6 +161,7 @@ func (e *Executor) perform(ctx context.Context, a Attempt) (*result.Trial, map[s
 	if err == nil {
 		t = &scenario.Trial{
 			Kube: e.Kube, RunID: e.Config.RunID, Target: e.Config.Targets[a.Ref.Implementation],
+			Isolation: e.Config.Plan.Isolation, Others: e.Config.others(a.Ref.Implementation),
 			Namespace: namespace(e.Config.RunID, a), Values: values,
 			Node: e.Node, EchoImage: e.Config.EchoImage, AuditLog: e.Config.AuditLog,
 			Result: trial, Attachments: attachments,

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,7 +55,12 @@ func startLab(t *testing.T, ids ...string) *lab {
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Namespace"), Name: "namespaces"},
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Pod"), Name: "pods", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Event"), Name: "events", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: core.WithKind("ConfigMap"), Name: "configmaps", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: core.WithKind("Service"), Name: "services", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Name: "endpointslices", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "deployments", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: gatewayv1.SchemeGroupVersion.WithKind("Gateway"), Name: "gateways", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"), Name: "httproutes", Namespaced: true},
 	)
 	c, err := kube.New(t.Context(), server.Config())
 	if err != nil {

@@ -36,6 +36,9 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 	if err := e.removeLeftovers(ctx); err != nil {
 		return scenario.Invalid{Reason: fmt.Errorf("remove leftovers: %w", err)}
 	}
+	if err := e.arrange(ctx, t); err != nil {
+		return scenario.Invalid{Reason: fmt.Errorf("isolate: %w", err)}
+	}
 	if err := e.Kube.Create(ctx, ns); err != nil {
 		return scenario.Invalid{Reason: fmt.Errorf("create namespace: %w", err)}
 	}
@@ -62,6 +65,8 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	if err != nil {
 		return scenario.Invalid{Reason: err}
 	}
+	evidence := &seizer{Executor: e, ctx: ctx, trial: t}
+	t.Seize = evidence.seize
 	err = guard(func() error {
 		t.Begin()
 		return s.Run(ctx, t)
@@ -70,7 +75,11 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	if t.Result.Outcome, _ = scenario.Outcome(err); t.Result.Outcome == result.Failed {
 		failed(t, err)
 	}
-	e.takeEvidence(ctx, t)
+	evidence.complete()
+	if back := e.undisturbed(ctx, t); back != nil {
+		err = errors.Join(err, scenario.Invalid{Reason: fmt.Errorf("isolate: %w", back)})
+	}
+	e.checkAlive(ctx, t)
 	return err
 }
 
@@ -82,6 +91,11 @@ func (e *Executor) removeLeftovers(ctx context.Context) error {
 	ours := client.MatchingLabels(kube.OwnedBy(e.Config.RunID, ""))
 	if err := e.Kube.List(ctx, &left, ours, client.HasLabels{kube.TrialLabel}); err != nil {
 		return err
+	}
+	if len(left.Items) > 0 {
+		if err := e.bringBack(ctx); err != nil {
+			return err
+		}
 	}
 	for _, ns := range left.Items {
 		a, ok := FindAttempt(e.Config.Schedule, ns.Labels[kube.TrialLabel])
@@ -149,13 +163,5 @@ func (e *Executor) hasten(ctx context.Context, namespace string, data scenario.S
 			left++
 		}
 	}
-	for _, pod := range append(own.Items, proxies.Items...) {
-		if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds <= 1 {
-			continue
-		}
-		if err := e.Kube.Delete(ctx, &pod, client.GracePeriodSeconds(1)); client.IgnoreNotFound(err) != nil {
-			return 0, err
-		}
-	}
-	return left, nil
+	return left, kube.Hasten(ctx, e.Kube, append(own.Items, proxies.Items...))
 }

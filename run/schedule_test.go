@@ -57,7 +57,7 @@ func TestScheduleIsInterleavedAndReproducible(t *testing.T) {
 func TestNamesAreFitForALabel(t *testing.T) {
 	long := strings.Repeat("v", 30)
 	p := &plan.Plan{
-		Implementations: []plan.Treatment{{Name: "envoy-gateway"}, {Name: "envoy-gateway", Variant: "gateway-namespace"}},
+		Implementations: []plan.Treatment{{Name: "envoy-gateway"}, {Name: "envoy-gateway", Copy: 2}},
 		Scenarios:       []plan.Trial{{Name: "route-propagation", Variant: long}, {Name: "route-propagation", Variant: long[1:] + "w"}, {Name: "s"}},
 		Repeats:         100,
 	}
@@ -69,7 +69,7 @@ func TestNamesAreFitForALabel(t *testing.T) {
 		}
 		ids[id] = true
 	}
-	if len(ids) != 600 || !ids["b01-s-envoy-gateway-gateway-namespace-attempt3"] {
+	if len(ids) != 600 || !ids["b01-s-envoy-gateway-2-attempt3"] {
 		t.Errorf("%d names for 600 trials", len(ids))
 	}
 }

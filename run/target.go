@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gatemark/gatemark/implementation"
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/scenario"
 )
 
@@ -29,4 +31,21 @@ func Target(treatment string, i *implementation.Implementation) (scenario.Target
 		target.ConfigDump = &scenario.ConfigDump{Format: admin.Format, Port: admin.Port}
 	}
 	return target, nil
+}
+
+// Installation is what the run must know of an implementation that it
+// installed, to set it aside.
+func Installation(i *implementation.Implementation) (park.Installation, error) {
+	target, err := Target(i.Name, i)
+	if err != nil {
+		return park.Installation{}, err
+	}
+	in := park.Installation{
+		Name: i.Name, GatewayClass: i.GatewayClass.Name,
+		DataPlane: park.DataPlane{Kind: i.DataPlane.WorkloadKind, Selector: target.DataPlane, PerGateway: i.DataPlane.PerGateway},
+	}
+	for _, w := range i.ControlPlane.Workloads {
+		in.ControlPlane = append(in.ControlPlane, kube.WorkloadRef{Kind: w.Kind, Namespace: i.ControlPlane.Namespace, Name: w.Name})
+	}
+	return in, nil
 }

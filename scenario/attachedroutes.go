@@ -132,12 +132,21 @@ func (a *attachment) run(ctx context.Context) error {
 	if err := a.phase(ctx, &a.up, routes, "creating", a.create); err != nil {
 		return err
 	}
+	if a.up.complete().IsZero() {
+		a.Broken("wrong-count-after-setup")
+	}
 	a.Progress("asking every route")
 	if a.swept, err = sweepRoutes(ctx, stage, routeHosts(routes, a.listeners)); err != nil {
 		return Invalid{err}
 	}
+	if a.swept.right != a.swept.asked {
+		a.Broken("not-served")
+	}
 	if err := a.phase(ctx, &a.down, 0, "deleting", a.delete); err != nil {
 		return err
+	}
+	if a.down.complete().IsZero() {
+		a.Broken("wrong-count-after-teardown")
 	}
 	watch.gates(a.Trial)
 	a.status.gates(a.Trial)

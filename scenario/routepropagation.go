@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gatemark/gatemark/kube"
@@ -155,6 +156,7 @@ func (p *propagation) one(ctx context.Context, i int) (propagated, error) {
 	for i := range outcome.Lanes {
 		outcome.Lanes[i].Samples = nil // judged; 3000 routes of them fill the memory
 	}
+	p.seize(outcome)
 	route := propagated{name: name, at: t0, answered: answered, outcome: outcome, status: -1}
 	if at, ok := p.status.accepted(ctx, name, t0.Add(p.Values.Duration("limit"))); ok {
 		route.status = at.Sub(t0)
@@ -163,6 +165,20 @@ func (p *propagation) one(ctx context.Context, i int) (propagated, error) {
 		route.config = p.config.read(ctx, name)
 	}
 	return route, nil
+}
+
+// seize takes evidence while the first route that is broken is there to see.
+func (p *propagation) seize(outcome *probe.Outcome) {
+	if len(outcome.Censored()) > 0 {
+		p.Broken("never-served")
+	}
+	errors := outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.Transition })
+	if errors.ErrorCount() > 0 {
+		p.Broken("errors")
+	}
+	if slices.ContainsFunc(outcome.Lanes, func(l probe.Lane) bool { return len(l.Misrouted) > 0 }) {
+		p.Broken("misrouted")
+	}
 }
 
 // due spreads the configuration checks evenly over the routes.

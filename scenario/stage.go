@@ -157,10 +157,11 @@ func (t *Trial) render(name, manifest string, data any) ([]*unstructured.Unstruc
 
 // DataPlane selects the data plane of the trial's Gateway.
 func (t *Trial) DataPlane() (Selector, error) {
-	return t.Target.DataPlane.render(t.Namespace, GatewayName)
+	return t.Target.DataPlane.For(t.Namespace, GatewayName)
 }
 
-func (s Selector) render(namespace, gateway string) (Selector, error) {
+// For fills a Gateway into a selector.
+func (s Selector) For(namespace, gateway string) (Selector, error) {
 	data := map[string]string{"Namespace": namespace, "Name": gateway}
 	fill := func(text string) (string, error) {
 		tmpl, err := template.New("selector").Option("missingkey=error").Parse(text)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -37,11 +38,15 @@ func watchStatusWrites(ctx context.Context, t *Trial) (*statusWrites, error) {
 		return w, err
 	}
 	t.Note("This cluster has no audit log that can be read: who wrote a status is inferred from what changed, and writes that changed nothing are not seen.")
-	w.inference = audit.NewInference(audit.Options{Since: w.began})
+	w.inference = audit.NewInference(audit.Options{Since: w.began, ControllerOf: t.controllerOf})
 	for resource, gvk := range map[string]schema.GroupVersionKind{
-		"gateways":   gatewayv1.SchemeGroupVersion.WithKind("Gateway"),
-		"httproutes": gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"),
+		"gateways":     gatewayv1.SchemeGroupVersion.WithKind("Gateway"),
+		"httproutes":   gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"),
+		"listenersets": gatewayv1.SchemeGroupVersion.WithKind("ListenerSet"),
 	} {
+		if _, err := t.Kube.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) {
+			continue // older definitions have no ListenerSets
+		}
 		watcher, err := history.Start(ctx, t.Kube, gvk, history.Options{Namespace: t.Namespace}, w.inference.Record(resource))
 		if err != nil {
 			w.stop()
@@ -50,6 +55,12 @@ func watchStatusWrites(ctx context.Context, t *Trial) (*statusWrites, error) {
 		w.watchers = append(w.watchers, watcher)
 	}
 	return w, nil
+}
+
+// controllerOf is whose a Gateway is: those of the trial's namespace are the
+// implementation's under test.
+func (t *Trial) controllerOf(namespace, _ string) (string, bool) {
+	return t.Target.ControllerName, namespace == t.Namespace
 }
 
 func (w *statusWrites) stop() {
@@ -94,7 +105,9 @@ func (w *statusWrites) read(ctx context.Context) (audit.Report, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, auditLimit)
 	defer cancel()
-	return audit.Read(ctx, w.position, audit.Options{Since: w.began, Until: time.Now(), Namespace: w.trial.Namespace})
+	return audit.Read(ctx, w.position, audit.Options{
+		Since: w.began, Until: time.Now(), Namespace: w.trial.Namespace, ControllerOf: w.trial.controllerOf,
+	})
 }
 
 func writersTable(r audit.Report) result.Table {

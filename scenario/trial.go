@@ -15,6 +15,12 @@ type Trial struct {
 	Kube   *kube.Client
 	RunID  string
 	Target Target
+	// Isolation is what was done about the other implementations of the run:
+	// parked, coresident or joined. Others are these, one for each that is
+	// installed beside the one under test; where they are parked, they have no
+	// pods.
+	Isolation string
+	Others    []Target
 	// Namespace is the trial's own: empty at the start, and removed after it
 	// with all that is in it.
 	Namespace string
@@ -32,8 +38,12 @@ type Trial struct {
 	Result *result.Trial
 	// Attachments are written beside the result.
 	Attachments map[string][]byte
+	// Seize, if it is not nil, keeps what shows why something is broken as it
+	// is now, under a name, and returns what refers to it.
+	Seize func(name string) []result.Evidence
 
-	start time.Time
+	start  time.Time
+	seized map[string][]result.Evidence
 }
 
 // Target is the implementation under test, as it is in this cluster.
@@ -75,8 +85,25 @@ func (t *Trial) Event(instant time.Time, name, object string) {
 	t.Result.Events = append(t.Result.Events, result.Event{At: t.At(instant), Name: name, Object: object})
 }
 
-// Find adds a finding.
+// Broken says, as soon as it is noticed, that there will be a finding of that
+// name and of severity broken: its evidence is taken now, and not when the
+// finding is put into words. Only the first time counts.
+func (t *Trial) Broken(id string) {
+	if _, done := t.seized[id]; done || t.Seize == nil {
+		return
+	}
+	if t.seized == nil {
+		t.seized = map[string][]result.Evidence{}
+	}
+	t.seized[id] = t.Seize(id)
+}
+
+// Find adds a finding. One of severity broken gets its evidence with it.
 func (t *Trial) Find(id string, severity result.Severity, text string, evidence ...result.Evidence) {
+	if severity == result.Broken {
+		t.Broken(id)
+		evidence = append(evidence, t.seized[id]...)
+	}
 	t.Result.Findings = append(t.Result.Findings, result.Finding{
 		ID: t.Result.Scenario + "/" + id, Severity: severity, Text: text, Evidence: evidence,
 	})

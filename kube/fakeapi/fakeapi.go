@@ -1,8 +1,8 @@
 // Package fakeapi is an API server in memory, for tests of what reads, watches
 // and deletes: lists and watches with label selectors, resource versions that
 // can expire, watches that can be cut, finalizers, namespaces that take their
-// objects along. Objects are put in by Go, not over HTTP, and nothing is
-// validated; what depends on that is tested against a real API server.
+// objects along. Objects come from Go or over HTTP, and nothing is validated;
+// what depends on that is tested against a real API server.
 package fakeapi
 
 import (

@@ -47,6 +47,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveDelete(w, t)
 	case r.Method == http.MethodPatch:
 		s.servePatch(w, r, t)
+	case r.Method == http.MethodPost && t.name == "":
+		s.serveCreate(w, r, t)
+	case r.Method == http.MethodPut && t.name != "":
+		s.serveReplace(w, r, t)
 	case r.Method != http.MethodGet:
 		fail(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, r.Method)
 	case t.name != "":
@@ -174,26 +178,6 @@ func (s *Server) serveDelete(w http.ResponseWriter, t target) {
 		s.put(t.resource, ending)
 	}
 	reply(w, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"})
-}
-
-// servePatch knows one patch only: no finalizers any more.
-func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, t target) {
-	body, err := io.ReadAll(r.Body)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := key(t.resource, t.namespace, t.name)
-	obj, ok := s.objects[k]
-	if err != nil || !ok || !strings.Contains(string(body), `"finalizers":null`) {
-		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "cannot patch "+t.name)
-		return
-	}
-	if obj.GetDeletionTimestamp() != nil {
-		s.remove(k)
-	}
-	reply(w, metav1.PartialObjectMetadata{
-		TypeMeta:   metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},
-		ObjectMeta: metav1.ObjectMeta{Name: t.name, Namespace: t.namespace},
-	})
 }
 
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request, t target) {

@@ -10,10 +10,18 @@ import (
 )
 
 // A status as far as the audit looks: routes have parents, policies have
-// ancestors, everything else is one entry.
+// ancestors. Gateways and ListenerSets have listeners beside what is about
+// themselves, and everything else is one entry.
 type status struct {
 	Parents    []entryBody    `json:"parents"`
 	Ancestors  []entryBody    `json:"ancestors"`
+	Listeners  []listenerBody `json:"listeners"`
+	Conditions []condition    `json:"conditions"`
+	Rest       jsontext.Value `json:",unknown"`
+}
+
+type listenerBody struct {
+	Name       string         `json:"name"`
 	Conditions []condition    `json:"conditions"`
 	Rest       jsontext.Value `json:",unknown"`
 }
@@ -63,12 +71,7 @@ var seed = maphash.MakeSeed()
 func (s *status) entries(namespace string) []entry {
 	bodies := append(slices.Clone(s.Parents), s.Ancestors...)
 	if len(bodies) == 0 {
-		if len(s.Conditions) == 0 && len(s.Rest) <= len("{}") {
-			return nil
-		}
-		e := entryOf(entryKey{}, s.Conditions)
-		e.sum ^= maphash.Bytes(seed, s.Rest)
-		return []entry{e}
+		return s.own()
 	}
 	all := make([]entry, 0, len(bodies))
 	for _, b := range bodies {
@@ -80,6 +83,22 @@ func (s *status) entries(namespace string) []entry {
 			ref = &reference{}
 		}
 		all = append(all, entryOf(entryKey{b.ControllerName, ref.resolved(namespace)}, b.Conditions))
+	}
+	return all
+}
+
+// own splits a status that belongs to one controller, which it does not name.
+func (s *status) own() []entry {
+	var all []entry
+	if len(s.Conditions) > 0 || len(s.Rest) > len("{}") {
+		e := entryOf(entryKey{}, s.Conditions)
+		e.sum ^= maphash.Bytes(seed, s.Rest)
+		all = append(all, e)
+	}
+	for _, l := range s.Listeners {
+		e := entryOf(entryKey{ref: reference{Kind: "Listener", SectionName: l.Name}}, l.Conditions)
+		e.sum ^= maphash.Bytes(seed, l.Rest)
+		all = append(all, e)
 	}
 	return all
 }

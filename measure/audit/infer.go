@@ -21,7 +21,7 @@ type Object struct {
 
 // An Inference audits without an audit log, from histories: every version of a
 // status that differs from the one before it was written by somebody. Who, is
-// taken to be the controller whose entries changed.
+// taken to be the controller whose entries changed, or whose Gateway it is.
 type Inference struct {
 	mu      sync.Mutex
 	options Options
@@ -71,6 +71,9 @@ func (i *Inference) record(kind string, e history.Event[Object]) {
 	}
 	changed := diff(before.entries, w.entries)
 	w.writer = guess(changed)
+	if owner, known := i.auditor.gatewayOf(w); known {
+		w.writer = owner
+	}
 	if !e.Listed {
 		w.fresh = true // whatever it has, it got while we watched
 		if len(changed) > 0 {

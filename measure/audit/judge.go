@@ -16,6 +16,9 @@ func (a *auditor) judge(o *object, w write, changed []entryChange) {
 			a.problems.note(key, w, weight)
 		}
 	}
+	if owner, known := a.gatewayOf(w); known && len(changed) > 0 {
+		note(Trespass, owner, 0) // the verdict keeps it if the writer is another
+	}
 	rivals := map[string]bool{}
 	for _, c := range changed {
 		if c.after > 1 && c.after > c.before {
@@ -61,6 +64,14 @@ func (a *auditor) rightful(key entryKey) (string, bool) {
 		return "", false
 	}
 	return a.options.ControllerOf(key.ref.Namespace, key.ref.Name)
+}
+
+// gatewayOf is the controller of the Gateway that a write is about.
+func (a *auditor) gatewayOf(w write) (string, bool) {
+	if a.options.ControllerOf == nil || w.kind != "gateways" {
+		return "", false
+	}
+	return a.options.ControllerOf(w.namespace, w.name)
 }
 
 // judgeReturn counts how often a status comes back to what it was.

@@ -20,6 +20,8 @@ const (
 	Foreign ProblemKind = "foreign-entries"
 	// WrongParent: an entry for a Gateway that is another controller's.
 	WrongParent ProblemKind = "entries-for-others-gateways"
+	// Trespass: a status of a Gateway that is another controller's.
+	Trespass ProblemKind = "writes-to-others-gateways"
 	// War: two writers that keep changing what the other wrote.
 	War ProblemKind = "status-war"
 	// Restless: a status with entries of several controllers that keeps
@@ -104,7 +106,7 @@ func (w write) line() string {
 func (a *auditor) verdict() []Problem {
 	var all []Problem
 	for key, t := range a.problems {
-		if key.kind == Foreign && !a.isForeign(key) || key.kind == War && a.inferred || key.kind == Restless && !a.inferred {
+		if (key.kind == Foreign || key.kind == Trespass) && !a.isForeign(key) || key.kind == War && a.inferred || key.kind == Restless && !a.inferred {
 			continue
 		}
 		t.Objects = len(t.objects)
@@ -130,7 +132,7 @@ func (a *auditor) isForeign(key problemKey) bool {
 }
 
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{War, Restless, Foreign, WrongParent, Duplicate, Stale, Unobserved}, k)
+	return slices.Index([]ProblemKind{War, Restless, Foreign, WrongParent, Trespass, Duplicate, Stale, Unobserved}, k)
 }
 
 // Finding tells a problem to a user. prefix is the scenario's name.
@@ -147,7 +149,13 @@ func (p Problem) Finding(prefix string) result.Finding {
 		f.Text = fmt.Sprintf("%s writes status entries in the name of %s, which is another controller (%s)", p.Writer, p.Other, on)
 	case WrongParent:
 		f.Text = fmt.Sprintf("%s writes status entries for Gateways of %s (%s)", p.Writer, p.Other, on)
+	case Trespass:
+		f.Text = fmt.Sprintf("%s writes the status of Gateways of %s (%s)", p.Writer, p.Other, on)
 	case Duplicate:
+		if p.Other == "" {
+			f.Text = fmt.Sprintf("%s writes several status entries for one listener (%s)", p.Writer, on)
+			break
+		}
 		f.Text = fmt.Sprintf("%s writes several status entries of %s for one parent (%d writes on %d objects, up to %d entries on %s)",
 			p.Writer, p.Other, p.Writes, p.Objects, p.WorstCount, p.Worst)
 	case Stale:

@@ -28,7 +28,8 @@ type Options struct {
 	// Owners maps a controller name to the prefixes of the users that may
 	// write in its name. Of names that are not in it the owner is inferred.
 	Owners map[string][]string
-	// ControllerOf, if not nil, tells whose a Gateway is.
+	// ControllerOf, if not nil, tells whose a Gateway is. It must not change
+	// its mind.
 	ControllerOf func(namespace, name string) (controller string, known bool)
 }
 

@@ -33,6 +33,8 @@ type Request struct {
 	// Events are namespaces.
 	Events  []string
 	Objects []Object
+	// Newest are kinds of which the objects made last are taken.
+	Newest []Newest
 	// Dumps are asked for what only they know, by file name: a proxy's
 	// configuration.
 	Dumps map[string]func(context.Context) ([]byte, error)
@@ -49,6 +51,19 @@ type Object struct {
 	GVK schema.GroupVersionKind
 	Key client.ObjectKey
 }
+
+// Newest is a kind in a namespace.
+type Newest struct {
+	GVK       schema.GroupVersionKind
+	Namespace string
+}
+
+// newest is how many objects of such a kind are taken: of thousands of routes,
+// those made last are what the trial was at.
+const newest = 50
+
+// Folder is where the files of bundles lie among a trial's attachments.
+const Folder = "evidence/"
 
 // A Bundle is evidence at an instant.
 type Bundle struct {
@@ -75,6 +90,9 @@ func Take(ctx context.Context, c *kube.Client, r Request) Bundle {
 	}
 	for _, o := range r.Objects {
 		group.Go(func() error { t.object(ctx, o); return nil })
+	}
+	for _, n := range r.Newest {
+		group.Go(func() error { t.newest(ctx, n); return nil })
 	}
 	for _, p := range r.Pods {
 		group.Go(func() error { t.logs(ctx, p); return nil })
@@ -116,7 +134,7 @@ func (t *taker) put(name string, data []byte, keepEnd bool) {
 			data = data[:limit]
 		}
 	}
-	t.bundle.Files[path.Join("evidence", t.request.Name, name)] = data
+	t.bundle.Files[path.Join(Folder, t.request.Name, name)] = data
 }
 
 func (t *taker) miss(what string, err error) {
@@ -143,7 +161,7 @@ func (t *taker) finish() Bundle {
 	}
 	slices.Sort(b.Missing)
 	if len(b.Missing) > 0 {
-		b.Files[path.Join("evidence", t.request.Name, "missing.txt")] = []byte(strings.Join(b.Missing, "\n") + "\n")
+		b.Files[path.Join(Folder, t.request.Name, "missing.txt")] = []byte(strings.Join(b.Missing, "\n") + "\n")
 	}
 	return b
 }

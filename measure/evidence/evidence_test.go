@@ -56,6 +56,7 @@ func request() Request {
 		Name: "errors", At: time.Now(),
 		Pods:    []Pods{{"infra", "app=x"}, {"infra", "app=nobody"}},
 		Events:  []string{"demo"},
+		Newest:  []Newest{{gateway, "demo"}, {gateway, "empty"}},
 		Objects: []Object{{gateway, client.ObjectKey{Namespace: "demo", Name: "gw"}}, {gateway, client.ObjectKey{Namespace: "demo", Name: "absent"}}},
 		Dumps: map[string]func(context.Context) ([]byte, error){
 			"config_dump.json": func(context.Context) ([]byte, error) { return []byte("{}"), nil },
@@ -69,7 +70,7 @@ func TestTake(t *testing.T) {
 	b := Take(t.Context(), c, request())
 	want := []string{
 		"evidence/errors/config_dump.json", "evidence/errors/events-demo.txt", "evidence/errors/log-infra-p1-envoy.log",
-		"evidence/errors/missing.txt", "evidence/errors/object-gateway-demo-gw.yaml",
+		"evidence/errors/missing.txt", "evidence/errors/newest-gateway-demo.yaml", "evidence/errors/object-gateway-demo-gw.yaml",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(b.Files))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -78,6 +79,7 @@ func TestTake(t *testing.T) {
 		"events-demo.txt":             "1970-01-01T00:00:00Z Warning Bad gateway/gw: it broke",
 		"log-infra-p1-envoy.log":      "last line",
 		"object-gateway-demo-gw.yaml": "kind: Gateway",
+		"newest-gateway-demo.yaml":    "name: gw",
 	} {
 		if !bytes.Contains(b.Files["evidence/errors/"+file], []byte(text)) {
 			t.Errorf("%s is %q", file, b.Files["evidence/errors/"+file])
@@ -93,7 +95,7 @@ func TestTake(t *testing.T) {
 	if err := result.Directory(t.TempDir()).WriteTrial(trial, b.Files); err != nil {
 		t.Error(err)
 	}
-	if e := b.Evidence(); len(e) != 5 || e[0].Name != "config_dump" {
+	if e := b.Evidence(); len(e) != 6 || e[0].Name != "config_dump" {
 		t.Errorf("evidence %+v", e)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -40,6 +41,33 @@ func (t *taker) object(ctx context.Context, o Object) {
 		return
 	}
 	t.put(fileName("object", strings.ToLower(o.GVK.Kind), o.Key.Namespace, o.Key.Name)+".yaml", text, false)
+}
+
+// newest takes the objects of a kind that were made last, latest first.
+func (t *taker) newest(ctx context.Context, n Newest) {
+	kind := strings.ToLower(n.GVK.Kind)
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(n.GVK.GroupVersion().WithKind(n.GVK.Kind + "List"))
+	if err := t.client.List(ctx, list, client.InNamespace(n.Namespace)); err != nil {
+		t.miss(kind+" objects in "+n.Namespace, err)
+		return
+	}
+	slices.SortStableFunc(list.Items, func(a, b unstructured.Unstructured) int {
+		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), strings.Compare(b.GetName(), a.GetName()))
+	})
+	var text bytes.Buffer
+	for i := range min(newest, len(list.Items)) {
+		document, err := yaml.Marshal(list.Items[i].Object)
+		if err != nil {
+			t.miss(kind+" "+list.Items[i].GetName(), err)
+			return
+		}
+		text.WriteString("---\n")
+		text.Write(document)
+	}
+	if text.Len() > 0 {
+		t.put(fileName("newest", kind, n.Namespace)+".yaml", text.Bytes(), false)
+	}
 }
 
 func (t *taker) logs(ctx context.Context, p Pods) {

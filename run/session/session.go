@@ -28,6 +28,7 @@ import (
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/run"
+	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/run/transfer"
 )
 
@@ -229,11 +230,20 @@ func (s *Session) get(ctx context.Context, path string, query url.Values) (body 
 	return body, res.Header.Get(transfer.ChecksumHeader), nil
 }
 
-// Remove deletes everything of the run from the cluster, with progress.
+// Remove brings back what the run set aside, and deletes everything of it from
+// the cluster, with progress.
 func (s *Session) Remove(ctx context.Context) error {
 	return s.Progress.Do(ctx, "remove what the run made", func(ctx context.Context, update func(string, ...any)) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
+		update("ending the runner")
+		if err := s.removePod(ctx); err != nil {
+			return fmt.Errorf("end the runner: %w", err)
+		}
+		// Control planes are needed to let go of what is deleted next.
+		if _, err := park.RestoreAll(ctx, s.Kube, s.key().Namespace, s.Config.RunID); err != nil {
+			return failure.Hint(err, "gatemark clean --run "+s.Config.RunID)
+		}
 		_, err := kube.DeleteAll(ctx, s.Kube, kube.DeleteOptions{Owned: kube.OwnedBy(s.Config.RunID, ""), Except: s.Spare, Progress: update})
 		return failure.Hint(err, "gatemark clean --run "+s.Config.RunID)
 	})
@@ -259,4 +269,27 @@ func (s *Session) Outcomes() (map[result.Outcome]int, error) {
 		}
 	}
 	return counts, nil
+}
+
+// EndRunners ends the runner of a run, or of every run where run is empty, of
+// which no session needs to be alive.
+func EndRunners(ctx context.Context, c *kube.Client, run string) error {
+	runners := kube.OwnedBy(run, "")
+	runners["app"] = "runner"
+	ours := client.MatchingLabels(runners)
+	var pods corev1.PodList
+	if err := c.List(ctx, &pods, ours); err != nil {
+		return fmt.Errorf("find runners: %w", err)
+	}
+	for i := range pods.Items {
+		if err := c.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("end %s: %w", kube.Describe(&pods.Items[i]), err)
+		}
+	}
+	if len(pods.Items) == 0 {
+		return nil
+	}
+	return kube.WaitAll(ctx, c, "the end of runners", []client.ListOption{ours}, func(left []*corev1.Pod) (bool, string) {
+		return len(left) == 0, fmt.Sprintf("%d left", len(left))
+	})
 }

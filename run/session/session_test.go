@@ -3,15 +3,21 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/run"
+	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/run/transfer"
 	"github.com/google/go-cmp/cmp"
 )
@@ -286,7 +292,7 @@ func TestRemoveLeavesNothingOfTheRun(t *testing.T) {
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(site.api.Names()); n != 9 {
+	if n := len(site.api.Names()); n != 11 {
 		t.Fatalf("in the cluster: %q", site.api.Names())
 	}
 	if err := s.Remove(t.Context()); err != nil {
@@ -296,4 +302,36 @@ func TestRemoveLeavesNothingOfTheRun(t *testing.T) {
 	if names := site.api.Names(); len(names) != 0 {
 		t.Errorf("left: %q", names)
 	}
+}
+
+// TestRemoveBringsBackWhatWasSetAside, after the runner has ended, which could
+// set it aside again.
+func TestRemoveBringsBackWhatWasSetAside(t *testing.T) {
+	site := startSite(t, happy)
+	s := site.session(result.Directory(t.TempDir()))
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	control := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "control", UID: "u1"}}
+	control.Spec.Replicas = ptr.To[int32](0)
+	site.api.Put(t, control)
+	manifest := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace(runID), Name: "parked-product", Labels: map[string]string{park.Label: "product"}},
+		Data:       map[string]string{"workloads.json": `[{"kind":"Deployment","namespace":"system","name":"control","uid":"u1","replicas":3}]`}}
+	kube.Own(manifest, runID, "")
+	site.api.Put(t, manifest)
+	if err := s.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w, err := kube.GetWorkload(t.Context(), site.kube, kube.WorkloadRef{Kind: "Deployment", Namespace: "system", Name: "control"})
+	if err != nil || w.Replicas() != 3 {
+		t.Errorf("%d replicas, %v", w.Replicas(), err)
+	}
+	requests := site.api.Requests()
+	ended := slices.Index(requests, "DELETE /api/v1/namespaces/"+Namespace(runID)+"/pods/runner")
+	back := slices.Index(requests, "PATCH /apis/apps/v1/namespaces/system/deployments/control")
+	if ended < 0 || back < ended {
+		t.Errorf("the runner was ended by request %d, the deployment brought back by request %d", ended, back)
+	}
+	check(t, "left", site.api.Names(), []string{"deployments system/control"})
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,6 +80,7 @@ func startSite(t *testing.T, script func(r *pod, n int) transfer.Status) *site {
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Secret"), Name: "secrets", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: core.WithKind("ConfigMap"), Name: "configmaps", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Pod"), Name: "pods", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "deployments", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: rbac.WithKind("ClusterRole"), Name: "clusterroles"},
 		fakeapi.Resource{GroupVersionKind: rbac.WithKind("ClusterRoleBinding"), Name: "clusterrolebindings"},
 		fakeapi.Resource{GroupVersionKind: rbac.WithKind("Role"), Name: "roles", Namespaced: true},

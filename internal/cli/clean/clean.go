@@ -13,6 +13,8 @@ import (
 	"github.com/gatemark/gatemark/implementation/install"
 	"github.com/gatemark/gatemark/internal/cli"
 	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/run/park"
+	"github.com/gatemark/gatemark/run/session"
 	"github.com/spf13/cobra"
 )
 
@@ -36,12 +38,13 @@ func New(streams cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove what runs left in a cluster",
-		Long: `Remove every object that carries gatemark's label, and the implementations that
-gatemark installed: after a crash, or after a run that was told to keep them.
+		Long: `Bring back the implementations that runs set aside, and remove every object that
+carries gatemark's label, and the implementations that gatemark installed: after
+a crash, or after a run that was told to keep them.
 Nothing else in the cluster is touched. It may be called again at any time.
 
-With --run only what that run's trials and runner made is removed;
-implementations stay.`,
+With --run only what that run's trials and runner made is removed, and only what
+it set aside is brought back; implementations stay.`,
 		Example: `  gatemark clean
   gatemark clean --run 20260301-120000-abcd
   gatemark clean --context my-cluster`,
@@ -61,11 +64,13 @@ implementations stay.`,
 
 // A summary is what the command did, for --output json.
 type summary struct {
-	Cluster string   `json:"cluster"`
-	Deleted int      `json:"deleted"`
-	Forced  []string `json:"forced,omitempty"`
-	Kept    []string `json:"kept,omitempty"`
-	Skipped []string `json:"skipped,omitempty"`
+	Cluster string `json:"cluster"`
+	Deleted int    `json:"deleted"`
+	// Restored names the implementations that were set aside.
+	Restored []string `json:"restored,omitempty"`
+	Forced   []string `json:"forced,omitempty"`
+	Kept     []string `json:"kept,omitempty"`
+	Skipped  []string `json:"skipped,omitempty"`
 }
 
 func run(ctx context.Context, o *options) error {
@@ -106,6 +111,13 @@ func (o *options) clean(ctx context.Context, where *cluster.Cluster) (summary, e
 	if err != nil {
 		return out, err
 	}
+	// A runner that lives could set aside again what is brought back.
+	if err := session.EndRunners(ctx, c, o.run); err != nil {
+		return out, err
+	}
+	if out.Restored, err = park.RestoreAll(ctx, c, "", o.run); err != nil {
+		return out, err
+	}
 	remove := func(name string, d kube.DeleteOptions) error {
 		if o.force {
 			d.Force = stuck
@@ -141,6 +153,9 @@ func (o *options) say(done summary, text string) error {
 		return o.streams.PrintJSON(done)
 	}
 	var lines []string
+	for _, name := range done.Restored {
+		lines = append(lines, "brought back "+name)
+	}
 	for _, name := range done.Forced {
 		lines = append(lines, "finalizers taken off "+name)
 	}

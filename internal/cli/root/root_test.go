@@ -146,7 +146,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	if code != failure.OK {
 		t.Fatalf("exit code %d\n%s", code, errors)
 	}
-	for _, want := range []string{"routes: 7", "b01-route-propagation-envoy-gateway", "b02-route-propagation-envoy-gateway", "14 create HTTPRoute", "About "} {
+	for _, want := range []string{"routes: 7", "b01-route-propagation-envoy-gateway", "b02-route-propagation-envoy-gateway", "16 create HTTPRoute", "About "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("not printed: %s\nbut:\n%s", want, out)
 		}

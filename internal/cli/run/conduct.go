@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"github.com/gatemark/gatemark/report"
 	"github.com/gatemark/gatemark/result"
 	engine "github.com/gatemark/gatemark/run"
+	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/run/session"
 	"github.com/gatemark/gatemark/scenario"
 )
@@ -43,6 +46,8 @@ type conductor struct {
 	images    *image.Builder
 	installer *install.Installer
 	installed []*install.Installed
+	// parkable is what may be set aside, by the name of the implementation.
+	parkable map[string]park.Installation
 	// cleanAll: what is installed was installed by an earlier session.
 	cleanAll bool
 	session  *session.Session
@@ -53,7 +58,7 @@ func newConductor(o *options, p *plan.Plan) (*conductor, error) {
 	if err != nil {
 		return nil, failure.WithCode(fmt.Errorf("--images: %w", err), failure.Usage)
 	}
-	c := &conductor{options: o, progress: o.streams.Progress(), plan: p}
+	c := &conductor{options: o, progress: o.streams.Progress(), plan: p, parkable: map[string]park.Installation{}}
 	c.images = &image.Builder{Choice: choice, Progress: c.progress}
 	raw, err := p.JSON()
 	if err != nil {
@@ -140,15 +145,20 @@ func (c *conductor) prepare(ctx context.Context) error {
 	}
 	c.run.Environment.GatewayAPI = result.GatewayAPI{Version: api.Version, Channel: api.Channel}
 	c.run.Environment.Isolation = c.plan.Isolation
-	if len(c.plan.Implementations) == 1 {
-		c.run.Environment.Placement = append(c.run.Environment.Placement, "One implementation was installed: there was nothing to park.")
+	c.run.Environment.Placement = append(c.run.Environment.Placement, c.isolationWords())
+	for _, name := range slices.Sorted(maps.Keys(c.parkable)) {
+		words, err := cpuWords(ctx, c.kube, c.parkable[name])
+		if err != nil {
+			return err
+		}
+		c.run.Environment.Placement = append(c.run.Environment.Placement, words...)
 	}
 	c.run.Environment.Runner = runner
 	if err := c.dir.WriteRun(c.run); err != nil {
 		return err
 	}
 	c.session = c.newSession(engine.Config{
-		RunID: c.run.ID, Plan: c.plan, Schedule: c.run.Schedule, Targets: targets,
+		RunID: c.run.ID, Plan: c.plan, Schedule: c.run.Schedule, Targets: targets, Installed: c.parkable,
 		EchoImage: runner.Ref, AuditLog: c.cluster.AuditLog,
 	})
 	// A later session can go on from here without this one.
@@ -185,7 +195,8 @@ func (c *conductor) openCluster(ctx context.Context) (err error) {
 	return err
 }
 
-// install installs one implementation and describes it.
+// install installs one implementation, unless it is a copy of what is installed
+// already, and describes it.
 func (c *conductor) install(ctx context.Context, t plan.Treatment) (scenario.Target, error) {
 	i, err := implementation.Find(t.Name)
 	if err != nil {
@@ -194,12 +205,19 @@ func (c *conductor) install(ctx context.Context, t plan.Treatment) (scenario.Tar
 	if i, err = i.WithVariant(t.Variant); err != nil {
 		return scenario.Target{}, err
 	}
-	installed, err := c.installer.Install(ctx, i, t.Variant)
-	if err != nil {
-		return scenario.Target{}, err
+	at := slices.IndexFunc(c.installed, func(in *install.Installed) bool { return in.Implementation == t.Name })
+	if at < 0 {
+		installed, err := c.installer.Install(ctx, i, t.Variant)
+		if err != nil {
+			return scenario.Target{}, err
+		}
+		at = len(c.installed)
+		c.installed = append(c.installed, installed)
+		if c.parkable[t.Name], err = engine.Installation(i); err != nil {
+			return scenario.Target{}, err
+		}
 	}
-	c.installed = append(c.installed, installed)
-	c.run.Implementations[t.String()] = describe(i, installed)
+	c.run.Implementations[t.String()] = describe(i, c.installed[at])
 	return engine.Target(t.String(), i)
 }
 

@@ -47,7 +47,7 @@ func writes(p *plan.Plan) []scenario.Write {
 	var rows []scenario.Write
 	at := map[[2]string]int{}
 	for _, t := range p.Scenarios {
-		for _, w := range scenario.Find(t.Name).Writes(t.Parameters) {
+		for _, w := range append(scenario.Find(t.Name).Writes(t.Parameters), engine.CanaryWrite) {
 			w.Count *= p.Repeats * len(p.Implementations)
 			key := [2]string{w.Verb, w.Kind}
 			if i, ok := at[key]; ok {

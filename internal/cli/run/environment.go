@@ -3,9 +3,12 @@ package run
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gatemark/gatemark/cluster"
 	"github.com/gatemark/gatemark/implementation"
@@ -13,6 +16,7 @@ import (
 	"github.com/gatemark/gatemark/internal/build"
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/run/park"
 )
 
 // environment describes where the run takes place.
@@ -39,12 +43,54 @@ func environment(ctx context.Context, c *cluster.Cluster, k *kube.Client) (resul
 	}
 	if len(nodes) == 1 {
 		env.Placement = append(env.Placement,
-			"One node: the gateway's control plane and data plane, the backends, the runner that probes, and Kubernetes itself share its CPUs, without limits of their own.",
+			"One node: the gateway's control plane and data plane, the backends, the runner that probes, and Kubernetes itself share its CPUs, without cpusets of their own.",
 			"CPU requests, which weigh when the CPUs are busy: the runner 1, each backend 0.1; the gateway as its chart asks.")
 	} else {
 		env.Placement = append(env.Placement, "Pods were placed by the cluster's own scheduler.")
 	}
 	return env, nil
+}
+
+// isolationWords says what happens to implementations that are not under test.
+func (c *conductor) isolationWords() string {
+	switch {
+	case len(c.installed) == 1:
+		return "One implementation was installed: there was nothing to set aside."
+	case c.plan.Isolation == "parked":
+		return "Parked: before each trial, the other implementations of the run are set aside, and the node is let come to rest."
+	default:
+		return "Every implementation of the run stays on during each trial (" + c.plan.Isolation + ")."
+	}
+}
+
+// cpuWords says what CPU time a control plane asks for, and what it may have at
+// most. Data planes come with their Gateways.
+func cpuWords(ctx context.Context, k *kube.Client, in park.Installation) ([]string, error) {
+	var lines []string
+	for _, ref := range in.ControlPlane {
+		w, err := kube.GetWorkload(ctx, k, ref)
+		if err != nil {
+			return nil, fmt.Errorf("CPU requests of %s: %w", ref, err)
+		}
+		containers, _, err := unstructured.NestedSlice(w.Object, "spec", "template", "spec", "containers")
+		if err != nil {
+			return nil, fmt.Errorf("CPU requests of %s: %w", ref, err)
+		}
+		for _, raw := range containers {
+			container, _ := raw.(map[string]any)
+			lines = append(lines, fmt.Sprintf("CPU of %s, container %v: request %s, limit %s", ref, container["name"],
+				cpuOf(container, "requests"), cpuOf(container, "limits")))
+		}
+	}
+	return lines, nil
+}
+
+func cpuOf(container map[string]any, kind string) string {
+	amount, found, err := unstructured.NestedString(container, "resources", kind, "cpu")
+	if err != nil || !found {
+		return "none"
+	}
+	return amount
 }
 
 func cpuModel() string {

@@ -20,6 +20,10 @@ import (
 // installation and its removal.
 const setUp = 45 * time.Second
 
+// parking is the estimated time to set one implementation aside and bring
+// another one back.
+const parking = 20 * time.Second
+
 // resolve makes the plan that the flags describe, whole and checked.
 func resolve(o *options) (*plan.Plan, error) {
 	problems := conflicts(o)
@@ -111,12 +115,13 @@ func override(o *options, p *plan.Plan) []error {
 func choose(have []plan.Trial, names []string) []plan.Trial {
 	var chosen []plan.Trial
 	for _, name := range names {
-		asked := plan.ParseTreatment(name)
+		var asked plan.Trial
+		asked.Name, asked.Variant, _ = strings.Cut(name, "/")
 		at := slices.IndexFunc(have, func(t plan.Trial) bool { return t.Name == asked.Name && t.Variant == asked.Variant })
 		if at >= 0 {
 			chosen = append(chosen, have[at])
 		} else {
-			chosen = append(chosen, plan.Trial{Name: asked.Name, Variant: asked.Variant})
+			chosen = append(chosen, asked)
 		}
 	}
 	return chosen
@@ -172,7 +177,15 @@ func estimate(p *plan.Plan) time.Duration {
 	for _, t := range p.Scenarios {
 		block += scenario.Find(t.Name).Estimate(t.Parameters)
 	}
-	return block * time.Duration(len(p.Implementations))
+	block *= time.Duration(len(p.Implementations))
+	installations := map[string]bool{}
+	for _, t := range p.Implementations {
+		installations[t.Name] = true
+	}
+	if len(installations) > 1 && p.Isolation == "parked" {
+		block += parking * time.Duration(len(p.Implementations)*len(p.Scenarios))
+	}
+	return block
 }
 
 // fit chooses as many repeats as the budget allows.

@@ -32,6 +32,7 @@ func cutOff(t *testing.T) (result.Directory, *fakeapi.Server, string) {
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Namespace"), Name: "namespaces"},
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Secret"), Name: "secrets", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: core.WithKind("Pod"), Name: "pods", Namespaced: true},
+		fakeapi.Resource{GroupVersionKind: core.WithKind("ConfigMap"), Name: "configmaps", Namespaced: true},
 		fakeapi.Resource{GroupVersionKind: gatewayv1.SchemeGroupVersion.WithKind("GatewayClass"), Name: "gatewayclasses"},
 	)
 	kubeconfig := filepath.Join(t.TempDir(), "config")
@@ -82,7 +83,7 @@ func TestWhatWasRemovedIsNotMeasured(t *testing.T) {
 	server.Put(t, &gatewayv1.GatewayClass{TypeMeta: metav1.TypeMeta{APIVersion: "gateway.networking.k8s.io/v1", Kind: "GatewayClass"},
 		ObjectMeta: metav1.ObjectMeta{Name: "class"}})
 	_, _, err = resumeRun(t, "--resume", string(dir), "--kubeconfig", kubeconfig)
-	if err == nil || !strings.Contains(err.Error(), "start the runner: apply namespace gatemark-r") {
+	if err == nil || !strings.Contains(err.Error(), "start the runner: apply serviceaccount gatemark-r/runner") {
 		t.Errorf("error %v", err)
 	}
 	run, err := dir.ReadRun()

@@ -81,7 +81,7 @@ repeats; 130 interrupted.`,
 	flags.StringVar(&o.planFile, "plan", "", "file with a plan (YAML); - is standard input")
 	flags.StringVar(&o.profile, "profile", "", "built-in plan: smoke (the default), standard or seed")
 	flags.StringSliceVar(&o.scenarios, "scenario", nil, "only these scenarios, with the plan's parameters or the defaults")
-	flags.StringSliceVar(&o.implementations, "implementation", nil, "these implementations instead of the plan's: NAME or NAME/VARIANT")
+	flags.StringSliceVar(&o.implementations, "implementation", nil, "these implementations instead of the plan's: NAME or NAME/VARIANT, and NAME#2 to measure one twice")
 	flags.StringArrayVar(&o.set, "set", nil, "set a parameter: SCENARIO.PARAMETER=VALUE")
 	flags.IntVar(&o.repeats, "repeats", 0, "how often each trial is repeated, in randomised blocks")
 	flags.StringVar(&o.isolation, "isolation", "", "parked, coresident or joined")
