@@ -11,10 +11,10 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build node packages test-packages unit lint race bench bench-load golden down clean
+.PHONY: help run test build node packages test-packages unit lint race bench bench-load conformance golden down clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: packages build node ## make a cluster, measure a gateway, write runs/latest/report.html
 	bin/gatemark run $(ARGS)
@@ -58,6 +58,15 @@ bench-load: build ## compare the load engine with wrk, h2load, oha, fortio and h
 	cd load/loadbench/peers && $(GO) build -o $(BENCH_DIR)/bin/ ./fortio github.com/rakyll/hey
 	$(GO) build -o bin/loadbench ./load/loadbench
 	bin/loadbench --gatemark bin/gatemark --folder $(BENCH_DIR) $(if $(FULL),--full) $(BENCH_ARGS)
+
+# CONFORMANCE_TEST is one test of the suite, as in:
+# make conformance CONFORMANCE_TEST=HTTPRouteCORS
+CONFORMANCE_TEST ?=
+
+conformance: test-packages build node ## run the Gateway API's conformance suite on truth, the gateway of our own tests
+	GATEMARK_E2E=1 GATEMARK_CONFORMANCE=1 GATEMARK_CONFORMANCE_TEST=$(CONFORMANCE_TEST) \
+		GATEMARK_CONFORMANCE_REPORT=$(if $(CONFORMANCE_TEST),,$(CURDIR)/truth/conformance/report.yaml) \
+		$(GO) test -count=1 -timeout 30m -run '^TestConformance$$' -v ./truth/conformance
 
 golden: ## rewrite the reports' golden files
 	$(GO) test ./report/... -update

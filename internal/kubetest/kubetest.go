@@ -35,11 +35,13 @@ func Start(t testing.TB) (*kube.Client, *local.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	installGatewayAPI(t, c)
+	InstallGatewayAPI(t, c)
 	return c, cluster
 }
 
-func installGatewayAPI(t testing.TB, c *kube.Client) {
+// InstallGatewayAPI gives a cluster the definitions of the standard channel, of
+// the version that gatemark is built with.
+func InstallGatewayAPI(t testing.TB, c *kube.Client) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
 	if err != nil {

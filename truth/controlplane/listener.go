@@ -162,12 +162,12 @@ func (l *listener) judge() {
 }
 
 // findConflicts marks listeners that no traffic could be told to belong to. Of
-// a Gateway's own all that conflict do; one of a set gives way to those before
-// it that are valid.
+// a Gateway's own all that conflict do, unless they are not served anyway; one
+// of a set gives way to those before it that are valid.
 func findConflicts(listeners []*listener) {
 	for i, l := range listeners {
 		for j, other := range listeners {
-			if !l.accepted.ok || i == j || l.set == nil && other.set != nil || l.set != nil && (j > i || other.conflict != nil) || !other.accepted.ok {
+			if l.set == nil && !l.accepted.ok || i == j || l.set == nil && other.set != nil || l.set != nil && (j > i || other.conflict != nil) || !other.accepted.ok {
 				continue
 			}
 			if v := conflict(&l.spec, &other.spec); v != nil {

@@ -206,11 +206,8 @@ func (s *listenerSet) status(gateway verdict) (bool, status) {
 }
 
 func (s *listenerSet) judge(gateway verdict) (accepted, programmed verdict) {
-	valid, served := 0, 0
+	served := 0
 	for _, l := range s.listeners {
-		if l.valid() {
-			valid++
-		}
 		if l.served() {
 			served++
 		}
@@ -223,8 +220,8 @@ func (s *listenerSet) judge(gateway verdict) (accepted, programmed verdict) {
 	case !s.gateway.accepted.ok:
 		v := no(gatewayv1.ListenerSetReasonParentNotAccepted, "the Gateway is not accepted")
 		return v, v
-	case valid == 0:
-		v := no(notValid, "no listener is valid")
+	case served == 0:
+		v := no(notValid, "no listener can be served")
 		return v, v
 	}
 	accepted, programmed = yes(string(gatewayv1.ListenerSetReasonAccepted)), gateway
@@ -233,9 +230,6 @@ func (s *listenerSet) judge(gateway verdict) (accepted, programmed verdict) {
 	}
 	if served < len(s.listeners) {
 		accepted.reason, accepted.message = string(notValid), "some listeners are not valid"
-	}
-	if served == 0 {
-		programmed = no(notValid, "no listener can be served")
 	}
 	return accepted, programmed
 }

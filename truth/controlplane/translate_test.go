@@ -375,7 +375,7 @@ func set(name, namespace, listeners string) string {
 
 func TestListenerSets(t *testing.T) {
 	w := worldOf(t,
-		set("first", "b", `{name: one, port: 90, protocol: HTTP}, {name: two, port: 80, protocol: HTTP}`),
+		set("first", "b", `{name: one, port: 90, protocol: HTTP}, {name: two, port: 80, protocol: HTTP}, {name: three, port: 80, protocol: TCP}`),
 		set("second", "a", `{name: one, port: 90, protocol: HTTP}`),
 		httpRouteText("r", `{parentRefs: [{kind: ListenerSet, name: second}, {name: g, sectionName: one}]}`),
 	)
@@ -387,6 +387,9 @@ func TestListenerSets(t *testing.T) {
 	}
 	if got := reasons(first.Listeners[1].Conditions); !strings.Contains(got, "Conflicted=HostnameConflict") {
 		t.Errorf("a listener that the Gateway has: %s", got)
+	}
+	if got := reasons(first.Listeners[2].Conditions); !strings.Contains(got, "Conflicted=ProtocolConflict") {
+		t.Errorf("a listener of another protocol: %s", got)
 	}
 	if got, want := reasons(second.Conditions), "Accepted!ListenersNotValid Programmed!ListenersNotValid"; got != want {
 		t.Errorf("second: %s, want %s", got, want)
@@ -407,6 +410,17 @@ func TestListenerSets(t *testing.T) {
 	}
 	if got := reasons(parents[1].Conditions); !strings.HasPrefix(got, "Accepted!NoMatchingParent") {
 		t.Errorf("at the Gateway, which has no listener of that name itself: %s", got)
+	}
+}
+
+func TestASetWithoutItsCertificate(t *testing.T) {
+	w := worldOf(t, set("s", "b", `{name: one, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: cert, namespace: a}]}}`), secret(t, "a"))
+	status := said[gatewayv1.ListenerSet](t, w, "s").Status
+	if got, want := reasons(status.Conditions), "Accepted!ListenersNotValid Programmed!ListenersNotValid"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := reasons(status.Listeners[0].Conditions); !strings.Contains(got, "ResolvedRefs!RefNotPermitted") {
+		t.Errorf("its listener: %s", got)
 	}
 }
 
