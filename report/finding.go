@@ -27,6 +27,8 @@ type findingItem struct {
 	Vary bool
 	// In counts the trials with the finding, Of the valid ones.
 	In, Of int
+	// Across says what a finding rests on that takes several trials together.
+	Across string
 	Places []findingPlace
 }
 
@@ -39,6 +41,9 @@ type findingPlace struct {
 
 // Where says how often the finding was made.
 func (f findingItem) Where() string {
+	if f.Across != "" {
+		return f.Across
+	}
 	if f.Of == 1 {
 		return "in the only trial"
 	}
@@ -74,6 +79,7 @@ func (v *view) findings() []findingGroup {
 		for _, s := range v.Sections {
 			if arm := s.arm(treatment.Name); arm != nil {
 				group.Items = append(group.Items, armFindings(s, arm)...)
+				group.Items = append(group.Items, s.across(arm)...)
 			}
 		}
 		slices.SortStableFunc(group.Items, func(a, b findingItem) int {

@@ -213,6 +213,8 @@ func (m *markdown) results(v *view) {
 		if s.Note != "" {
 			m.line("\n%s", escape(s.Note))
 		}
+		m.grid(s.Compared())
+		m.grid(s.Relative())
 	}
 	m.grid(v.NotOK)
 }
@@ -283,6 +285,7 @@ func (m *markdown) section(s *section) {
 		m.trial(t)
 	} else {
 		m.grid(allGrid(s))
+		m.grid(s.ComparedRest())
 		for _, g := range s.Tables() {
 			m.grid(g)
 		}

@@ -17,8 +17,11 @@ import (
 type metricRow struct {
 	Name   string
 	Title  string
+	Unit   string
 	Better string
-	Cells  []metricCell
+	// Resolution is the longest of the trials'.
+	Resolution float64
+	Cells      []metricCell
 }
 
 // A metricCell is what one arm's valid trials say about a metric.
@@ -49,7 +52,8 @@ func (s *section) metricRow(name string) metricRow {
 	for _, a := range s.Arms {
 		for _, t := range a.Valid {
 			if m, ok := t.Metrics[name]; ok {
-				row.Title, row.Better = cmp.Or(m.Title, name), m.Better
+				row.Title, row.Unit, row.Better = cmp.Or(m.Title, name), m.Unit, m.Better
+				row.Resolution = max(row.Resolution, m.Resolution)
 			}
 		}
 	}

@@ -28,6 +28,8 @@ type section struct {
 	Headline []metricRow
 	All      []metricRow
 	Figures  []figure
+	// Comparison is nil where there is nothing to compare.
+	Comparison *comparison
 }
 
 // An arm is the trials of one implementation in a section.
@@ -112,6 +114,7 @@ func (v *view) sections() []*section {
 
 func newSection(run *result.Run, scenario, variant string) *section {
 	described := run.Scenarios[scenario]
+	described.Name = scenario
 	s := &section{
 		Name: scenarioName(scenario, variant), Scenario: described, Variant: variant,
 		Title: cmp.Or(described.Title, scenario), Question: described.Question, Method: described.Method,

@@ -50,6 +50,14 @@ func (r *metricRow) scaleStrips() {
 	}
 }
 
+// values are what the trials say, one each.
+func (s strip) values() []float64 {
+	if len(s.blocks) > 0 {
+		return s.blocks
+	}
+	return []float64{s.center}
+}
+
 // svg draws the strip; it is empty where there is nothing to compare.
 func (s strip) svg() string {
 	if s.max == 0 || math.IsNaN(s.center) {

@@ -177,6 +177,58 @@ func (t *terminal) section(v *view, s *section) {
 	}
 	t.table(rows, groups)
 	t.paragraph("  ", dim, s.Note)
+	t.compared(s)
+	t.relative(s)
+}
+
+// compared shows the comparison of the headline metrics, as the other formats
+// do.
+func (t *terminal) compared(s *section) {
+	if s.Comparison == nil || len(s.Comparison.Headline.Metrics) == 0 {
+		return
+	}
+	g := s.Compared()
+	t.line("")
+	t.paragraph("  ", bold, g.Title)
+	rows, groups := [][]string{{"Implementation", "Ratio", "p", "Verdict"}}, []string(nil)
+	group := ""
+	for _, row := range g.Rows {
+		if row[6] == reference {
+			title, better, has := strings.Cut(row[0], "\n")
+			group = title
+			if has {
+				group += " (" + better + ")"
+			}
+			continue // it has nothing to be compared with
+		}
+		said := []string{strings.ReplaceAll(row[6], "\n", "; ")}
+		if row[3] != "" {
+			said = append(said, "difference "+inLine(row[3]))
+		}
+		rows = append(rows, []string{"  " + row[1], inLine(row[4]), row[5], strings.Join(said, "; ")})
+		groups, group = append(groups, group), ""
+	}
+	t.table(rows, groups)
+	t.paragraph("  ", dim, g.Note)
+}
+
+// relative shows what each implementation uses as a multiple of the least.
+func (t *terminal) relative(s *section) {
+	g := s.Relative()
+	if len(g.Rows) == 0 {
+		return
+	}
+	t.line("")
+	t.paragraph("  ", bold, g.Title)
+	for _, row := range g.Rows {
+		var parts []string
+		for i, cell := range row[1:] {
+			times, center, _ := strings.Cut(cell, "\n")
+			parts = append(parts, strings.TrimSpace(g.Columns[i+1].Title+" "+times+" "+bracketed(center)))
+		}
+		t.item(row[0] + ": " + strings.Join(parts, ", "))
+	}
+	t.paragraph("  ", dim, g.Note)
 }
 
 func bracketed(bounds string) string {

@@ -151,8 +151,9 @@ func (v *view) certainty() []string {
 		}
 	}
 	if len(v.Treatments) > 1 && repeats > 0 {
-		list = append(list, "Implementations stand side by side; that they differ is shown here, not tested.")
+		list = append(list, v.tested(least))
 	}
+	list = append(list, v.noiseFloor()...)
 	if n := v.count(result.Invalid); n > 0 {
 		list = append(list, quantity.Plural(n, "trial was mismeasured and enters", "trials were mismeasured and enter")+" no number.")
 	}
@@ -163,6 +164,15 @@ func (v *view) certainty() []string {
 		list = append(list, "The run has not ended, or was killed.")
 	}
 	return append(list, v.Run.Notes...)
+}
+
+// tested says whether differences between implementations are more than seen.
+func (v *view) tested(least int) string {
+	need := stat.NeedForBounds(stat.DefaultConfidence)
+	if least < need {
+		return fmt.Sprintf("Implementations stand side by side; that they differ is shown here, not tested. That takes at least %d trials of each.", need)
+	}
+	return "Differences between implementations are tested, each scenario's headline metrics as one family and its other metrics as another: p below 0.05 after Holm's correction counts as shown. ~ says that no difference is shown, which is not that there is none."
 }
 
 func percentText(share float64) string {

@@ -39,6 +39,8 @@ type treatment struct {
 	Title          string
 	Color          int
 	Implementation *result.Implementation
+	// Again names the treatment that this one repeats: the same thing twice.
+	Again string
 }
 
 // A fact is one line of a description.
@@ -80,6 +82,10 @@ func newView(run *result.Run, trials []*result.Trial) *view {
 	v.Treatments = treatments(run, trials)
 	v.Missing = missing(run, trials)
 	v.Sections = v.sections()
+	order := planned(run)
+	for _, s := range v.Sections {
+		s.Comparison = s.compare(order)
+	}
 	v.Findings = v.findings()
 	v.LookedFor = v.lookedFor()
 	v.Title = v.title()
@@ -108,6 +114,7 @@ func treatments(run *result.Run, trials []*result.Trial) []treatment {
 		}
 		list = append(list, t)
 	}
+	markControls(list)
 	return list
 }
 

@@ -16,8 +16,7 @@ const (
 	// BeyondLimit: What lies beyond Limit, within which Have of Of samples
 	// were not seen.
 	BeyondLimit Code = "beyond-limit"
-	// AllEqual: all samples are the same number, or so many that their spread is
-	// not known.
+	// AllEqual: all samples are the same number.
 	AllEqual Code = "all-equal"
 	// NeighboursAlike: the Of samples follow one another, each is like the one
 	// before, and together they count as Have independent ones.
@@ -50,7 +49,7 @@ func (w Warning) String() string {
 	case BeyondLimit:
 		return fmt.Sprintf("%s lies beyond %s: %d of %d not seen", w.What, w.limit(), w.Have, w.Of)
 	case AllEqual:
-		return "all or nearly all samples are equal"
+		return "all samples are equal"
 	case NeighboursAlike:
 		return fmt.Sprintf("neighbouring samples are alike: %d count as %d", w.Of, w.Have)
 	case BelowResolution:
