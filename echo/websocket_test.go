@@ -41,8 +41,9 @@ func TestWebSocketEchoes(t *testing.T) {
 			t.Errorf("size %d: %v, %d bytes, %v", size, kind, len(got), err)
 		}
 	}
+	eventually(t, "every message is answered", func() bool { return s.Counters().WebSocketMessages == 6 })
 	got := s.Counters()
-	if got.WebSocketMessages != 6 || got.InFlight != 0 || got.Routes[0] != (RouteCount{"ns/r", 101, 1}) || got.Protocols[0].Protocol != "websocket" {
+	if got.InFlight != 0 || got.Routes[0] != (RouteCount{"ns/r", 101, 1}) || got.Protocols[0].Protocol != "websocket" {
 		t.Errorf("%+v", got)
 	}
 	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
