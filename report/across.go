@@ -45,7 +45,7 @@ func (s *section) across(arm *arm) []findingItem {
 	}
 	for _, row := range s.All {
 		asked := slices.ContainsFunc(s.Headline, func(h metricRow) bool { return h.Name == row.Name })
-		if !asked && !isCost(row.Unit, row.Better) {
+		if !asked && !isCost(row.Name) {
 			continue
 		}
 		if o, ok := s.outlier(row, arm); ok {
@@ -56,6 +56,9 @@ func (s *section) across(arm *arm) []findingItem {
 }
 
 func (s *section) outlier(row metricRow, a *arm) (outlier, bool) {
+	if isCost(row.Name) {
+		row.Better = "lower"
+	}
 	if row.Better == "" {
 		return outlier{}, false
 	}
@@ -118,7 +121,7 @@ func apart(ours, theirs strip, better string) bool {
 
 func (o outlier) finding(s *section) findingItem {
 	severity := result.Notable
-	if isCost(o.row.Unit, o.row.Better) {
+	if isCost(o.row.Name) {
 		severity = result.Costly
 	}
 	var parts []string

@@ -237,14 +237,17 @@ func TestOutliers(t *testing.T) {
 }
 
 func TestOutliersHaveTheirEvidence(t *testing.T) {
-	run, trials := field(result.Metric{Title: "CPU", Unit: "CPU-s", Better: "lower"}, []string{"a", "b"},
+	run, trials := field(result.Metric{Title: "CPU", Unit: "s"}, []string{"a", "b"},
 		map[string][]float64{"a": {30, 31, 32}, "b": {2, 2.1, 2.2}})
+	for _, trial := range trials {
+		trial.Metrics = map[string]result.Metric{"cpu-control-plane": trial.Metrics["m"]}
+	}
 	v := newView(run, trials)
 	f := v.Findings[0].Items[0]
-	if f.ID != "s/m-outlier" || f.Severity != result.Costly || f.Where() != "over 3 trials, and 3 or more of each other" {
+	if f.ID != "s/cpu-control-plane-outlier" || f.Severity != result.Costly || f.Where() != "over 3 trials, and 3 or more of each other" {
 		t.Errorf("got %+v, %s", f, f.Where())
 	}
-	if text := f.Places[0].Finding.Evidence[0].Text; text != "A: 31.0 CPU-s (30.0 · 31.0 · 32.0)\nB: 2.10 CPU-s (2.00 · 2.10 · 2.20)" {
+	if text := f.Places[0].Finding.Evidence[0].Text; text != "A: 31.0 s (30.0 · 31.0 · 32.0)\nB: 2.10 s (2.00 · 2.10 · 2.20)" {
 		t.Errorf("evidence %q", text)
 	}
 	for format, output := range renderAll(t, result.Document{Run: run, Trials: trials}) {
@@ -257,14 +260,19 @@ func TestOutliersHaveTheirEvidence(t *testing.T) {
 // The table of relative costs has the shape that comparisons of gateways are
 // published in.
 func TestRelativeCost(t *testing.T) {
-	run, trials := field(result.Metric{Title: "CPU time", Unit: "CPU-s", Better: "lower"}, []string{"a", "b", "c"},
+	run, trials := field(result.Metric{Title: "CPU time", Unit: "s"}, []string{"a", "b", "c"},
 		map[string][]float64{"a": {30}, "b": {2}, "c": {500}})
 	for _, trial := range trials {
-		trial.Metrics["bytes"] = result.Value("Memory", "B", map[string]float64{"a": 3e8, "b": 1e8, "c": 2e8}[trial.Implementation]).Lower()
-		trial.Metrics["sent"] = result.Value("Bytes sent", "B", 5) // nothing that is used up
+		memory := map[string]float64{"a": 3e8, "b": 1e8, "c": 2e8}[trial.Implementation]
+		trial.Metrics = map[string]result.Metric{
+			"memory-peak-control-plane": result.Value("Memory", "B", memory),
+			"cpu-control-plane":         trial.Metrics["m"],
+			"cpu-other-x-data-plane":    result.Value("CPU time of another", "s", 5),
+			"network-out-data-plane":    result.Value("Bytes sent", "B", 5),
+		}
 	}
 	got := newView(run, trials).Sections[0].Relative()
-	want := [][]string{{"A", "15.0×\n30.0 CPU-s", "3.0×\n300 MB"}, {"B", "1.0×\n2.00 CPU-s", "1.0×\n100 MB"}, {"C", "250×\n500 CPU-s", "2.0×\n200 MB"}}
+	want := [][]string{{"A", "15.0×\n30.0 s", "3.0×\n300 MB"}, {"B", "1.0×\n2.00 s", "1.0×\n100 MB"}, {"C", "250×\n500 s", "2.0×\n200 MB"}}
 	if diff := cmp.Diff(want, got.Rows); diff != "" {
 		t.Error(diff)
 	}

@@ -3,15 +3,21 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gatemark/gatemark/report/quantity"
 )
 
-// isCost reports whether a metric is something that a gateway uses up: one in
-// CPU-seconds or bytes of which less is better.
-func isCost(unit, better string) bool {
-	return better == "lower" && (unit == "CPU-s" || unit == "B")
+// costs are the metrics of what an implementation uses up, by the names that
+// every scenario has for them. Less is better, whatever they say. What it makes
+// Kubernetes use up is its cost too; what other implementations use up in the
+// meantime is not.
+var costs = []string{
+	"cpu-control-plane", "cpu-data-plane", "cpu-kubernetes",
+	"memory-peak-control-plane", "memory-peak-data-plane", "memory-peak-kubernetes",
 }
+
+func isCost(metric string) bool { return slices.Contains(costs, metric) }
 
 // Relative has what each implementation uses, as a multiple of the least, so
 // that one look tells who is how much dearer. It is empty where fewer than two
@@ -25,10 +31,12 @@ func (s *section) Relative() grid {
 	for i, a := range s.Arms {
 		rows[i] = []string{a.Treatment.Title}
 	}
-	for _, row := range s.All {
-		if !isCost(row.Unit, row.Better) {
+	for _, name := range costs {
+		at := slices.IndexFunc(s.All, func(r metricRow) bool { return r.Name == name })
+		if at < 0 {
 			continue
 		}
+		row := s.All[at]
 		least, known := math.Inf(1), 0
 		for _, c := range row.Cells {
 			if v := c.Strip.center; !math.IsNaN(v) && !math.IsInf(v, 0) {
