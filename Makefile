@@ -66,7 +66,7 @@ CONFORMANCE_TEST ?=
 conformance: test-packages build node ## run the Gateway API's conformance suite on truth, the gateway of our own tests
 	GATEMARK_E2E=1 GATEMARK_CONFORMANCE=1 GATEMARK_CONFORMANCE_TEST=$(CONFORMANCE_TEST) \
 		GATEMARK_CONFORMANCE_REPORT=$(if $(CONFORMANCE_TEST),,$(CURDIR)/truth/conformance/report.yaml) \
-		$(GO) test -count=1 -timeout 30m -run '^TestConformance$$' -v ./truth/conformance
+		$(GO) test -ldflags '$(LDFLAGS)' -count=1 -timeout 30m -run '^TestConformance$$' -v ./truth/conformance
 
 golden: ## rewrite the reports' golden files
 	$(GO) test ./report/... -update

@@ -43,7 +43,7 @@ func begin(t *testing.T, o Options) (*kube.Client, *Truth) {
 
 func limited(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -181,15 +181,21 @@ func TestServesWhatItSays(t *testing.T) {
 	if err := c.Delete(t.Context(), &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "a"}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = kube.Wait(limited(t), c, "gateway g", client.ObjectKey{Namespace: "a", Name: "g"}, func(g *gatewayv1.Gateway) (bool, string) {
+	attached(t, c, 0)
+	if status, _ := ask(t, replicas[0]); status != 404 {
+		t.Errorf("after the route: status %d", status)
+	}
+}
+
+// attached waits until the Gateway's status counts so many routes.
+func attached(t *testing.T, c *kube.Client, want int32) {
+	t.Helper()
+	_, err := kube.Wait(limited(t), c, "gateway g", client.ObjectKey{Namespace: "a", Name: "g"}, func(g *gatewayv1.Gateway) (bool, string) {
 		n := g.Status.Listeners[0].AttachedRoutes
-		return n == 0, fmt.Sprintf("%d routes", n)
+		return n == want, fmt.Sprintf("%d routes", n)
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if status, _ := ask(t, replicas[0]); status != 404 {
-		t.Errorf("after the route: status %d", status)
 	}
 }
 
@@ -240,8 +246,7 @@ func writesNothing(t *testing.T, c *kube.Client) {
 		}
 		return text
 	}
-	// What was begun ends: attachedRoutes comes after the route's own status.
-	time.Sleep(500 * time.Millisecond)
+	attached(t, c, 1) // the last that there is to write
 	before := versions()
 	time.Sleep(500 * time.Millisecond)
 	if after := versions(); after != before {
@@ -278,7 +283,7 @@ func propagate(t *testing.T, c *kube.Client, routes int) *result.Trial {
 }
 
 func TestRoutePropagation(t *testing.T) {
-	const late = time.Second
+	const late = 2 * time.Second
 	faults := new(fault.Switch)
 	c, _ := begin(t, Options{Replicas: 3, Faults: faults})
 	faults.Set(fault.Faults{Late: map[int]time.Duration{1: late}})
