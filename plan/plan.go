@@ -42,6 +42,8 @@ type Plan struct {
 	// Isolation is how implementations that are not under test are kept from
 	// disturbing: parked, coresident or joined.
 	Isolation string `json:"isolation,omitempty"`
+	// Observe is how often resource use and metrics are read.
+	Observe Observe `json:"observe"`
 	// Seed orders the trials within blocks. 0 takes one from the clock; the
 	// run records which.
 	Seed uint64 `json:"seed,omitempty"`

@@ -23,6 +23,7 @@ func (p *Plan) Resolve(c Catalogue) (*Plan, error) {
 	r := &resolver{catalogue: c}
 	out := *p
 	r.header(&out)
+	r.observe(&out.Observe)
 	out.Implementations = r.implementations(p.Implementations)
 	out.Scenarios = r.scenarios(p.Scenarios)
 	if err := failure.Problems(r.problems); err != nil {

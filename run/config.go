@@ -25,6 +25,9 @@ type Config struct {
 	// AuditLog is the path of the API server's audit log in the runner's pod,
 	// or "" where there is none.
 	AuditLog string `json:"auditLog,omitempty"`
+	// Kubelets says that resource use is read from the kubelets' own statistics,
+	// because pods may not look at their nodes.
+	Kubelets bool `json:"kubelets,omitempty"`
 	// Finished are the attempts that the user's machine has already, by name:
 	// a runner that takes over from a lost one does not repeat them.
 	Finished map[string]result.Outcome `json:"finished,omitempty"`

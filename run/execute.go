@@ -27,6 +27,8 @@ type Executor struct {
 	Kube   *kube.Client
 	// Node is the node that the runner runs on.
 	Node string
+	// Token is what the run's samplers answer to.
+	Token string
 
 	// calm is when the node has come to rest: atRest where nil.
 	calm *park.Calm

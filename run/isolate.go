@@ -61,6 +61,11 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	if s == nil {
 		return scenario.Invalid{Reason: fmt.Errorf("there is no scenario %s", a.Ref.Scenario)}
 	}
+	use, err := e.observeUse(ctx, t)
+	if err != nil {
+		return scenario.Invalid{Reason: err}
+	}
+	defer use.close()
 	watch, err := e.watchIncidents(ctx, t)
 	if err != nil {
 		return scenario.Invalid{Reason: err}
@@ -71,6 +76,7 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 		t.Begin()
 		return s.Run(ctx, t)
 	})
+	use.end(ctx)
 	e.reportIncidents(watch, t)
 	if t.Result.Outcome, _ = scenario.Outcome(err); t.Result.Outcome == result.Failed {
 		failed(t, err)

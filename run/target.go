@@ -30,6 +30,7 @@ func Target(treatment string, i *implementation.Implementation) (scenario.Target
 	if admin := i.DataPlane.Admin; admin != nil {
 		target.ConfigDump = &scenario.ConfigDump{Format: admin.Format, Port: admin.Port}
 	}
+	target.ControlPlaneMetrics, target.DataPlaneMetrics = metrics(i.ControlPlane.Metrics), metrics(i.DataPlane.Metrics)
 	return target, nil
 }
 
@@ -48,4 +49,11 @@ func Installation(i *implementation.Implementation) (park.Installation, error) {
 		in.ControlPlane = append(in.ControlPlane, kube.WorkloadRef{Kind: w.Kind, Namespace: i.ControlPlane.Namespace, Name: w.Name})
 	}
 	return in, nil
+}
+
+func metrics(e *implementation.Endpoint) *scenario.Metrics {
+	if e == nil {
+		return nil
+	}
+	return &scenario.Metrics{Port: e.Port, Path: e.Path}
 }

@@ -42,6 +42,10 @@ type Trial struct {
 	// is now, under a name, and returns what refers to it.
 	Seize func(name string) []result.Evidence
 
+	// Begun, if it is not nil, is told of each beginning of the measurement. It
+	// does not wait.
+	Begun func(time.Time)
+
 	start  time.Time
 	seized map[string][]result.Evidence
 }
@@ -58,6 +62,16 @@ type Target struct {
 	DataPlane Selector `json:"dataPlane"`
 	// ConfigDump is where a data-plane pod shows its configuration, or nil.
 	ConfigDump *ConfigDump `json:"configDump,omitempty"`
+	// ControlPlaneMetrics and DataPlaneMetrics are where their pods answer in the
+	// Prometheus text format, or nil.
+	ControlPlaneMetrics *Metrics `json:"controlPlaneMetrics,omitempty"`
+	DataPlaneMetrics    *Metrics `json:"dataPlaneMetrics,omitempty"`
+}
+
+// Metrics is an HTTP endpoint in a pod.
+type Metrics struct {
+	Port int    `json:"port"`
+	Path string `json:"path"`
 }
 
 // A Selector finds pods by their labels in a namespace.
@@ -75,7 +89,12 @@ type ConfigDump struct {
 
 // Begin sets the zero of the trial's clock: when it starts, and again when its
 // stage is set and the measurement begins.
-func (t *Trial) Begin() { t.start = time.Now() }
+func (t *Trial) Begin() {
+	t.start = time.Now()
+	if t.Begun != nil {
+		t.Begun(t.start)
+	}
+}
 
 // At is an instant in seconds since the measurement began.
 func (t *Trial) At(instant time.Time) float64 { return instant.Sub(t.start).Seconds() }

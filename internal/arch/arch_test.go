@@ -46,7 +46,7 @@ var rules = []rule{
 	{"implementation", []string{"image"}, "data only"},
 	{"measure", []string{"kube", "load", "load/attacker", "load/poll", "marker", "measure/...", "result"}, "observers know no scenario"},
 	{"scenario", []string{"kube", "load", "marker", "measure/...", "implementation", "result", "stat"}, "a scenario knows no plan and no run, so that it can be tested alone"},
-	{"run/session", []string{"kube", "result", "run", "run/park", "run/transfer"}, "the user's side of a run"},
+	{"run/session", []string{"kube", "measure/usage", "result", "run", "run/park", "run/transfer"}, "the user's side of a run"},
 	{"run/park", []string{"kube", "scenario"}, "what is set aside must be brought back without a plan or a run"},
 	{"run/transfer", []string{"result"}, "the protocol knows results only"},
 	{"run", []string{"plan", "implementation", "scenario", "kube", "measure/...", "result", "run/..."}, "a run collects; what trials mean together is the report's"},

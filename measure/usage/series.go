@@ -78,7 +78,21 @@ func (s *series) counter(of value, at int64) float64 {
 
 // used is how much a counter grew between two instants, or NaN.
 func (s *series) used(of value, from, to int64) float64 {
+	if !s.knows(of) {
+		return math.NaN()
+	}
 	return max(0, s.counter(of, to)-s.counter(of, from))
+}
+
+// knows reports whether any reading after the first tells the value. At its
+// birth a group is known to have used nothing, whatever the kernel tells later.
+func (s *series) knows(of value) bool {
+	for i := 1; i < len(s.points); i++ {
+		if of(&s.points[i]) != cgroup.Unknown {
+			return true
+		}
+	}
+	return len(s.points) == 1
 }
 
 // level is the last value known at an instant: 0 before the first reading and

@@ -62,6 +62,10 @@ func TestFromBirthToDeath(t *testing.T) {
 	if got := s.used(inOf, 0, 20*second); got != 70 {
 		t.Errorf("%v bytes came in", got)
 	}
+	// That it began with none is no reason to say that it sent none.
+	if got := s.used(outOf, 0, 20*second); !math.IsNaN(got) {
+		t.Errorf("%v bytes went out", got)
+	}
 	if got := s.level(memoryOf, 13*second); got != 0 {
 		t.Errorf("it holds %v after its end", got)
 	}

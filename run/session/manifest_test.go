@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,7 @@ import (
 func render(t *testing.T, change map[string]any) []*unstructured.Unstructured {
 	t.Helper()
 	data := map[string]any{"Namespace": "gatemark-r", "Token": "secret", "Config": `{"a":"b"}`, "Image": "gatemark:1",
-		"Realtime": false, "AuditLog": "", "AuditDir": "."}
+		"Realtime": false, "Kubelets": false, "AuditLog": "", "AuditDir": "."}
 	for name, v := range change {
 		data[name] = v
 	}
@@ -113,5 +114,19 @@ func TestTheRunnersRights(t *testing.T) {
 	if s := binding.Subjects; len(s) != 1 || s[0].Name != account.Name || s[0].Namespace != account.Namespace || binding.RoleRef.Name != role.Name ||
 		pod.Spec.ServiceAccountName != account.Name || role.Name != "gatemark-r" {
 		t.Errorf("binding %+v of role %s, account %s/%s", binding, role.Name, account.Namespace, account.Name)
+	}
+}
+
+// TestTheRightToAskKubelets, which can do more than read, is given only where it
+// is needed.
+func TestTheRightToAskKubelets(t *testing.T) {
+	for _, kubelets := range []bool{false, true} {
+		has := false
+		for _, rule := range typed[rbacv1.ClusterRole](t, render(t, map[string]any{"Kubelets": kubelets}), "ClusterRole").Rules {
+			has = has || slices.Contains(rule.Resources, "nodes/proxy")
+		}
+		if has != kubelets {
+			t.Errorf("kubelets are to be asked: %v, the runner may: %v", kubelets, has)
+		}
 	}
 }

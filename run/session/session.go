@@ -20,6 +20,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -140,23 +141,35 @@ func (s *Session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config := s.Config
-	config.Finished = finished
-	text, err := json.Marshal(config)
+	s.Config.Finished = finished
+	if err := s.chooseUsage(ctx); err != nil {
+		return err
+	}
+	objects, err := s.objects()
 	if err != nil {
 		return err
+	}
+	if err := kube.Apply(ctx, s.Kube, objects...); err != nil {
+		return err
+	}
+	return s.startSamplers(ctx)
+}
+
+// objects are the runner and what it needs, its namespace first.
+func (s *Session) objects() ([]*unstructured.Unstructured, error) {
+	config := s.Config
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
 	}
 	objects, err := kube.Render("runner.yaml", runnerManifest, map[string]any{
 		"Namespace": config.Namespace, "Token": s.token, "Config": string(text), "Image": s.Image, "Realtime": s.Realtime != nil,
-		"AuditLog": config.AuditLog, "AuditDir": path.Dir(config.AuditLog),
+		"AuditLog": config.AuditLog, "AuditDir": path.Dir(config.AuditLog), "Kubelets": config.Kubelets,
 	})
-	if err != nil {
-		return err
-	}
 	for _, o := range objects {
 		kube.Own(o, config.RunID, "")
 	}
-	return kube.Apply(ctx, s.Kube, objects...)
+	return objects, err
 }
 
 func (s *Session) key() client.ObjectKey {

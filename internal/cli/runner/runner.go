@@ -56,7 +56,7 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	executor := &run.Executor{Config: config, Dir: result.Directory(o.dir), Node: os.Getenv("NODE_NAME")}
+	executor := &run.Executor{Config: config, Dir: result.Directory(o.dir), Node: os.Getenv("NODE_NAME"), Token: o.token}
 	listener, err := net.Listen("tcp", o.address)
 	if err != nil {
 		return fmt.Errorf("serve results: %w", err)
