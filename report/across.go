@@ -205,7 +205,7 @@ func (v *view) noiseFloor() []string {
 			line += fmt.Sprintf(" Least sure is %q, with a ratio to itself of %s.", metric, inLine(ratioText(widest)))
 		}
 		if len(differing) > 0 {
-			line += fmt.Sprintf(" It differs from itself in %d of %d headline metrics (%s): differences there are no evidence.", len(differing), tested, joinWords(differing))
+			line += fmt.Sprintf(" It differs from itself in %d of %d headline metrics (%s): a difference there that is no larger is no evidence.", len(differing), tested, joinWords(differing))
 		}
 		list = append(list, line)
 	}

@@ -218,7 +218,7 @@ func markControls(list []treatment) {
 			if earlier.Again == "" && list[i].Implementation != nil && earlier.Implementation != nil &&
 				reflect.DeepEqual(list[i].Implementation, earlier.Implementation) {
 				list[i].Again = earlier.Name
-				list[i].Title += ", again"
+				list[i].Title += " (again)"
 				break
 			}
 		}

@@ -48,6 +48,23 @@ func field(metric result.Metric, order []string, values map[string][]float64) (*
 	return run, trials
 }
 
+// fleet is a run with everything that takes several implementations: one that
+// is worse, one that is the same thing twice, one that is far out, and costs.
+func fleet() (*result.Run, []*result.Trial) {
+	run, trials := field(seconds, []string{"a", "a#2", "b", "c"}, map[string][]float64{
+		"a": around(2, 6), "a#2": around(2.02, 6), "b": around(2.3, 6), "c": around(30, 6),
+	})
+	run.Implementations["a#2"] = run.Implementations["a"]
+	used := map[string]float64{"a": 2, "a#2": 2.1, "b": 6.2, "c": 33}
+	for _, trial := range trials {
+		wobble := 1 + 0.003*float64(trial.Block)
+		trial.Metrics["cpu-control-plane"] = result.Value("CPU time, control plane", "s", used[trial.Implementation]*wobble)
+		trial.Metrics["memory-peak-control-plane"] = result.Value("Peak memory, control plane", "B", 1e8*(wobble+used[trial.Implementation]/10))
+		trial.Metrics["probes"] = result.Count("Probes", 1000)
+	}
+	return run, trials
+}
+
 // around are n values close to a center, none like another.
 func around(center float64, n int) []float64 {
 	var values []float64
@@ -145,14 +162,14 @@ func TestTheSameTwiceIsTheNoiseFloor(t *testing.T) {
 			other = o
 		}
 	}
-	if control.Treatment.Title != "A, again" || control.Treatment.Again != "a" || other.Treatment.Name != "b" {
+	if control.Treatment.Title != "A (again)" || control.Treatment.Again != "a" || other.Treatment.Name != "b" {
 		t.Fatalf("control %+v, other %+v", control.Treatment, other.Treatment)
 	}
 	if n := v.Sections[0].Comparison.Headline.Tests; n != 1 || control.Adjusted.P != control.Raw.P {
 		t.Errorf("%d tests: a control is none", n)
 	}
 	rows := v.Sections[0].Compared().Rows
-	if !slices.ContainsFunc(rows, func(row []string) bool { return row[1] == "A, again" && row[6] == "noise floor\n~" }) {
+	if !slices.ContainsFunc(rows, func(row []string) bool { return row[1] == "A (again)" && row[6] == "noise floor\n~" }) {
 		t.Errorf("rows %q", rows)
 	}
 	if text := strings.Join(v.Certainty, "\n"); !strings.Contains(text, "Noise floor of s: A was measured as two implementations.") || strings.Contains(text, "differs from itself") {

@@ -21,6 +21,7 @@ func TestGolden(t *testing.T) {
 	repeated, repeatedTrials := newSynthetic(12, 6, "envoy-gateway", "istio")
 	stopped, stoppedTrials := newSynthetic(12, 2, "envoy-gateway")
 	stopped.Ended = nil
+	compared, comparedTrials := fleet()
 	for name, render := range map[string]func(b *bytes.Buffer) error{
 		"single.html": func(b *bytes.Buffer) error { return bodyOnly(b, single, singleTrials) },
 		"single.md":   func(b *bytes.Buffer) error { return Render(b, "md", single, singleTrials) },
@@ -31,6 +32,8 @@ func TestGolden(t *testing.T) {
 		"stopped.html": func(b *bytes.Buffer) error { return bodyOnly(b, stopped, stoppedTrials) },
 		"stopped.md":   func(b *bytes.Buffer) error { return Render(b, "md", stopped, stoppedTrials) },
 		"repeated.txt": func(b *bytes.Buffer) error { return Terminal(b, repeated, repeatedTrials, Options{Width: 120}) },
+		"compared.md":  func(b *bytes.Buffer) error { return Render(b, "md", compared, comparedTrials) },
+		"compared.txt": func(b *bytes.Buffer) error { return Terminal(b, compared, comparedTrials, Options{}) },
 		"narrow.txt":   func(b *bytes.Buffer) error { return Terminal(b, repeated, repeatedTrials, Options{Width: 50}) },
 		"stopped.txt":  func(b *bytes.Buffer) error { return Terminal(b, stopped, stoppedTrials[:2], Options{Color: true}) },
 		"empty.md":     func(b *bytes.Buffer) error { return Render(b, "md", stopped, nil) },
