@@ -72,3 +72,20 @@ func TestABudgetFitsRepeats(t *testing.T) {
 		}
 	}
 }
+
+// TestACopyIsATreatmentOfItsOwn: it doubles the trials, and is called by its
+// number.
+func TestACopyIsATreatmentOfItsOwn(t *testing.T) {
+	code, out, errors := command(t, "", "run --dry-run --scenario attached-routes --repeats 1 --implementation envoy-gateway,envoy-gateway#2")
+	if code != failure.OK {
+		t.Fatalf("exit code %d, %s", code, errors)
+	}
+	for _, want := range []string{"2 trials", "b01-attached-routes-envoy-gateway\n", "b01-attached-routes-envoy-gateway-2\n", "copy: 2", "installation of envoy-gateway, envoy-gateway#2"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("not printed: %q\n%s", want, out)
+		}
+	}
+	if code, _, errors = command(t, "", "run --dry-run --implementation envoy-gateway#2"); code != failure.Usage || !strings.Contains(errors, "there is no envoy-gateway before it") {
+		t.Errorf("a copy of nothing: exit code %d, %s", code, errors)
+	}
+}
