@@ -90,21 +90,41 @@ func Start(ctx context.Context, o Options) (*Observer, error) {
 	return ob, nil
 }
 
+// patience is how long samplers that are not ready are waited for: one on a node
+// that is down never will be.
+const patience = 30 * time.Second
+
 // first asks until every node has answered: samplers may be just starting.
 func (ob *Observer) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, firstLimit)
 	defer cancel()
 	for {
 		err := ob.source.poll(ctx, true)
-		if err == nil {
+		if err == nil && (ob.starting() == 0 || time.Since(ob.start) > patience) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the first reading of resource use: %w", err)
+			return fmt.Errorf("the first reading of resource use: %w", errors.Join(err, ctx.Err()))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// starting counts samplers that are not ready.
+func (ob *Observer) starting() (n int) {
+	ob.mu.Lock()
+	defer ob.mu.Unlock()
+	for _, pod := range ob.known {
+		if ob.isSampler(pod) && !pod.gone && !pod.ready {
+			n++
+		}
+	}
+	return n
+}
+
+func (ob *Observer) isSampler(p *Pod) bool {
+	return !ob.options.Kubelets && p.Namespace == ob.options.Namespace && p.Labels["app"] == SamplerName
 }
 
 func (ob *Observer) follow(ctx context.Context) {
@@ -249,7 +269,7 @@ func (s *samplers) find() {
 	defer ob.mu.Unlock()
 	there := map[string]bool{}
 	for _, pod := range ob.known {
-		if pod.Namespace != ob.options.Namespace || pod.Labels["app"] != SamplerName || !pod.ready || pod.ip == "" {
+		if !ob.isSampler(pod) || !pod.ready || pod.ip == "" {
 			continue
 		}
 		there[pod.UID] = true

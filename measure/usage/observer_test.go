@@ -63,6 +63,12 @@ func (n *node) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(a)
 }
 
+func (n *node) questions() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.asked
+}
+
 func number(text string) (n int) {
 	for _, c := range text {
 		n = n*10 + int(c-'0')
@@ -240,6 +246,48 @@ func TestStartNeedsSamplers(t *testing.T) {
 	defer cancel()
 	if _, err := Start(ctx, Options{Kube: c, Namespace: "run", Token: "secret"}); err == nil || !strings.Contains(err.Error(), "no sampler runs in namespace run") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestStartWaitsForSamplersThatAreStarting: a window that begins without them
+// would be worth nothing.
+func TestStartWaitsForSamplersThatAreStarting(t *testing.T) {
+	n := startNode(t)
+	n.put(time.Now(), wholeNode, time.Second, 1000, -1, -1)
+	second := podOf("run", "sampler-2", SamplerName, func(p *corev1.Pod) {
+		p.Spec.NodeName, p.Status.Conditions[0].Status = "n2", corev1.ConditionFalse
+	})
+	api := fakeapi.Start(t, fakeapi.Resource{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"), Name: "pods", Namespaced: true})
+	c, err := kube.New(t.Context(), api.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.Put(t, podOf("run", "sampler-1", SamplerName, nil))
+	api.Put(t, second)
+	ready := make(chan struct{})
+	go func() {
+		for n.questions() < 10 {
+			time.Sleep(time.Millisecond)
+		}
+		close(ready)
+		second.Status.Conditions[0].Status = corev1.ConditionTrue
+		api.Put(t, second)
+	}()
+	ob, err := Start(t.Context(), Options{Kube: c, Namespace: "run", Token: "secret", Poll: time.Hour,
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, n.server.Listener.Addr().String())
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ob.Close()
+	select {
+	case <-ready:
+	default:
+		t.Error("it did not wait")
+	}
+	if nodes := ob.Nodes(); len(nodes) != 2 {
+		t.Errorf("readings came from %q", nodes)
 	}
 }
 

@@ -20,8 +20,8 @@ type Pod struct {
 	// Containers are names by ID.
 	Containers map[string]string
 
-	ip    string
-	ready bool
+	ip          string
+	ready, gone bool
 }
 
 // podObject is what is decoded of a pod.
@@ -90,7 +90,7 @@ func watchPods(ctx context.Context, c *kube.Client, record func(uid string, p *p
 func (p *Pod) update(o *podObject, gone bool) {
 	p.Namespace, p.Name, p.Node = o.Metadata.Namespace, o.Metadata.Name, o.Spec.NodeName
 	p.Labels, p.HostNetwork, p.ip = o.Metadata.Labels, o.Spec.HostNetwork, o.Status.PodIP
-	p.ready = false
+	p.ready, p.gone = false, gone
 	for _, c := range o.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			p.ready = c.Status == corev1.ConditionTrue && !gone

@@ -11,5 +11,5 @@
 //
 // A group whose CPU counter stands still has run nothing, so that only that one
 // counter is read, from a file that is kept open. Everything else is read when
-// it moves, every tenth time, and when somebody asks for it.
+// it moves, of pods every tenth time in any case, and when somebody asks for it.
 package sampler

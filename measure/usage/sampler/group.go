@@ -8,9 +8,8 @@ import (
 	"github.com/gatemark/gatemark/measure/usage/reading"
 )
 
-// idleReads is after how many samples a group that stands still is read whole:
-// the kernel may take memory from it, and packets may come to it. Groups take
-// turns, a pod with its containers.
+// idleReads is after how many samples a pod that stands still is read whole: the
+// kernel may take memory from it, and packets may come to it. Pods take turns.
 const idleReads = 10
 
 // A group is one that is followed.
@@ -43,7 +42,8 @@ func (g *group) read(now func() int64, whole bool, tick int) (reading.Reading, b
 		return reading.Reading{}, false, err
 	}
 	still := cpu == g.last.CPU && g.last.At != 0
-	if still && !whole && (tick+g.turn())%idleReads != 0 {
+	due := g.Kind != reading.Container && (tick+g.number)%idleReads == 0
+	if still && !whole && !due {
 		g.checked = at
 		return reading.Reading{}, false, nil
 	}
@@ -59,13 +59,6 @@ func (g *group) read(now func() int64, whole bool, tick int) (reading.Reading, b
 	}
 	g.last, g.checked = r, r.At
 	return r, true, nil
-}
-
-func (g *group) turn() int {
-	if g.Kind == reading.Container {
-		return g.parent.number
-	}
-	return g.number
 }
 
 // A funeral finds what children that died had used at last.
