@@ -182,7 +182,7 @@ func (v *view) noiseFloor() []string {
 		}
 		tested, differing := 0, []string{}
 		title, widest, metric := "", stat.Interval{}, ""
-		for _, m := range s.Comparison.Headline.Metrics {
+		for _, m := range slices.Concat(s.Comparison.Headline.Metrics, s.Comparison.Costs.Metrics) {
 			for _, other := range m.Others {
 				if !other.Control || other.Raw.Verdict == stat.TooFew {
 					continue
@@ -205,7 +205,7 @@ func (v *view) noiseFloor() []string {
 			line += fmt.Sprintf(" Least sure is %q, with a ratio to itself of %s.", metric, inLine(ratioText(widest)))
 		}
 		if len(differing) > 0 {
-			line += fmt.Sprintf(" It differs from itself in %d of %d headline metrics (%s): a difference there that is no larger is no evidence.", len(differing), tested, joinWords(differing))
+			line += fmt.Sprintf(" It differs from itself in %d of %d headline metrics and costs (%s): a difference there that is no larger is no evidence.", len(differing), tested, joinWords(differing))
 		}
 		list = append(list, line)
 	}

@@ -22,6 +22,14 @@ func (s *section) Compared() grid {
 	return s.Comparison.grid(s.Comparison.Headline, "Compared with "+s.Comparison.Reference.Title)
 }
 
+// ComparedCosts is that of what it costs.
+func (s *section) ComparedCosts() grid {
+	if s.Comparison == nil {
+		return grid{}
+	}
+	return s.Comparison.grid(s.Comparison.Costs, "Costs compared with "+s.Comparison.Reference.Title)
+}
+
 // ComparedRest is that of the other metrics.
 func (s *section) ComparedRest() grid {
 	if s.Comparison == nil {

@@ -17,8 +17,9 @@ import (
 type comparison struct {
 	Reference treatment
 	// Families are sets of metrics whose p-values are adjusted together: the
-	// headline, which is what the scenario asks for, and the rest.
-	Headline, Rest family
+	// headline, which is what the scenario asks for, what that costs, and the
+	// rest.
+	Headline, Costs, Rest family
 }
 
 // A family is one set of tests, adjusted together by Holm's method.
@@ -71,14 +72,18 @@ func (s *section) compare(order []string) *comparison {
 		return cmp.Compare(standsAt(order, a.Treatment), standsAt(order, b.Treatment))
 	})
 	c := &comparison{Reference: arms[0].Treatment}
-	var rest []metricRow
+	var cost, rest []metricRow
 	for _, row := range s.All {
-		if !slices.ContainsFunc(s.Headline, func(h metricRow) bool { return h.Name == row.Name }) {
+		switch {
+		case slices.ContainsFunc(s.Headline, func(h metricRow) bool { return h.Name == row.Name }):
+		case isCost(row.Name):
+			cost = append(cost, row)
+		default:
 			rest = append(rest, row)
 		}
 	}
-	c.Headline, c.Rest = newFamily(s.Headline, arms), newFamily(rest, arms)
-	if len(c.Headline.Metrics)+len(c.Rest.Metrics) == 0 {
+	c.Headline, c.Costs, c.Rest = newFamily(s.Headline, arms), newFamily(cost, arms), newFamily(rest, arms)
+	if len(c.Headline.Metrics)+len(c.Costs.Metrics)+len(c.Rest.Metrics) == 0 {
 		return nil
 	}
 	return c

@@ -177,7 +177,7 @@ func TestTheSameTwiceIsTheNoiseFloor(t *testing.T) {
 	}
 	run, trials = field(seconds, order, map[string][]float64{"a": around(2, 6), "a#2": around(2.8, 6), "b": around(3, 6)})
 	run.Implementations["a#2"] = run.Implementations["a"]
-	if text := strings.Join(newView(run, trials).Certainty, "\n"); !strings.Contains(text, "It differs from itself in 1 of 1 headline metrics (Time)") {
+	if text := strings.Join(newView(run, trials).Certainty, "\n"); !strings.Contains(text, "It differs from itself in 1 of 1 headline metrics and costs (Time)") {
 		t.Errorf("certainty: %s", text)
 	}
 }

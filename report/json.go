@@ -69,8 +69,9 @@ func writeJSON(w io.Writer, v *view) error {
 	doc := document{Document: result.Document{SchemaVersion: result.SchemaVersion, Run: v.Run, Trials: trials}}
 	for _, s := range v.Sections {
 		if s.Comparison != nil {
-			doc.Comparisons = append(doc.Comparisons, s.jsonComparisons(s.Comparison.Headline)...)
-			doc.Comparisons = append(doc.Comparisons, s.jsonComparisons(s.Comparison.Rest)...)
+			for _, f := range []family{s.Comparison.Headline, s.Comparison.Costs, s.Comparison.Rest} {
+				doc.Comparisons = append(doc.Comparisons, s.jsonComparisons(f)...)
+			}
 		}
 	}
 	for _, g := range v.Findings {

@@ -215,6 +215,7 @@ func (m *markdown) results(v *view) {
 		}
 		m.grid(s.Compared())
 		m.grid(s.Relative())
+		m.grid(s.ComparedCosts())
 	}
 	m.grid(v.NotOK)
 }

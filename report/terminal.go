@@ -177,17 +177,16 @@ func (t *terminal) section(v *view, s *section) {
 	}
 	t.table(rows, groups)
 	t.paragraph("  ", dim, s.Note)
-	t.compared(s)
-	t.relative(s)
+	t.compared(s.Compared())
+	t.relative(s.Relative())
+	t.compared(s.ComparedCosts())
 }
 
-// compared shows the comparison of the headline metrics, as the other formats
-// do.
-func (t *terminal) compared(s *section) {
-	if s.Comparison == nil || len(s.Comparison.Headline.Metrics) == 0 {
+// compared shows a comparison as the other formats do.
+func (t *terminal) compared(g grid) {
+	if len(g.Rows) == 0 {
 		return
 	}
-	g := s.Compared()
 	t.line("")
 	t.paragraph("  ", bold, g.Title)
 	rows, groups := [][]string{{"Implementation", "Ratio", "p", "Verdict"}}, []string(nil)
@@ -213,8 +212,7 @@ func (t *terminal) compared(s *section) {
 }
 
 // relative shows what each implementation uses as a multiple of the least.
-func (t *terminal) relative(s *section) {
-	g := s.Relative()
+func (t *terminal) relative(g grid) {
 	if len(g.Rows) == 0 {
 		return
 	}

@@ -172,7 +172,7 @@ func (v *view) tested(least int) string {
 	if least < need {
 		return fmt.Sprintf("Implementations stand side by side; that they differ is shown here, not tested. That takes at least %d trials of each.", need)
 	}
-	return "Differences between implementations are tested, each scenario's headline metrics as one family and its other metrics as another: p below 0.05 after Holm's correction counts as shown. ~ says that no difference is shown, which is not that there is none."
+	return "Differences between implementations are tested, each scenario's headline metrics, its costs and its other metrics as a family each: p below 0.05 after Holm's correction counts as shown. ~ says that no difference is shown, which is not that there is none."
 }
 
 func percentText(share float64) string {
