@@ -13,12 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/cluster/local/localtest"
@@ -40,6 +43,7 @@ const childVariable = "GATEMARK_TEST_PARK"
 
 // TestMain makes the test binary its own child: one that can be killed.
 func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // as gatemark itself does
 	kubeconfig := os.Getenv(childVariable)
 	if kubeconfig == "" {
 		os.Exit(m.Run())
@@ -99,9 +103,15 @@ func TestParkedTwentyTimes(t *testing.T) {
 	parts, theirs := g.mine(), g.theirs()
 	t.Logf("what is to be brought back: %v", parts)
 	// How many steps a round gets; those that are not named get all.
-	kills := map[int]int{3: 1, 7: 2, 11: 4, 15: 5, 19: 6}
+	kills := map[int]int{1: 2, 5: 1, 9: 4, 13: 5, 19: 6}
 	for round := range 20 {
 		began := time.Now()
+		switch round {
+		case 2: // from here on pods wait for a node, which takes less time
+			g.cordon(true)
+		case 18:
+			g.cordon(false)
+		}
 		g.namespace()
 		steps := g.round(kills[round])
 		if kill, killed := kills[round]; killed {
@@ -147,7 +157,7 @@ func prepare(t *testing.T) *ground {
 	must(t, err)
 	g.in, err = run.Installation(impl)
 	must(t, err)
-	must(t, g.kube.Patch(t.Context(), deployment("envoy-gateway-system", "envoy-gateway"), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))))
+	must(t, g.kube.Patch(t.Context(), deployment("envoy-gateway-system", "envoy-gateway"), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`))))
 	g.gateway(impl.GatewayClass.Name)
 	// By the same name elsewhere, and in the very namespace.
 	g.foreign("theirs", "envoy-gateway", map[string]string{"control-plane": "envoy-gateway"})
@@ -230,6 +240,17 @@ func (g *ground) deployments() []appsv1.Deployment {
 func (g *ground) namespace() {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: session.Namespace("r1"), Labels: kube.OwnedBy("r1", "")}}
 	must(g.T, client.IgnoreAlreadyExists(g.kube.Create(g.Context(), ns)))
+}
+
+// cordon keeps new pods off the node, or lets them on it again.
+func (g *ground) cordon(on bool) {
+	g.Helper()
+	var nodes corev1.NodeList
+	must(g.T, g.kube.List(g.Context(), &nodes))
+	for i := range nodes.Items {
+		patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, on)
+		must(g.T, g.kube.Patch(g.Context(), &nodes.Items[i], client.RawPatch(types.MergePatchType, patch)))
+	}
 }
 
 // round lets a child park and restore, kills it at a step unless that is 0, and
