@@ -58,8 +58,13 @@ func (b *Builder) prepare(ctx context.Context, r Recipe) (*preparation, error) {
 func (p *preparation) input(ctx context.Context, b *Builder, i int, f File) (string, error) {
 	switch {
 	case f.Executable != "":
-		p.ready[f.Path] = f.Executable
-		sum, err := sha256File(f.Executable)
+		// What a link such as /proc/self/exe leads to depends on who follows it.
+		executable, err := filepath.EvalSymlinks(f.Executable)
+		if err != nil {
+			return "", err
+		}
+		p.ready[f.Path] = executable
+		sum, err := sha256File(executable)
 		return "executable sha256:" + sum, err
 	case f.Go != nil && f.Go.Checkout != "":
 		if err := p.checkout(ctx, b, i, f); err != nil {

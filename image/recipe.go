@@ -33,7 +33,8 @@ type Recipe struct {
 type File struct {
 	// Path is where it lies in the image, absolute.
 	Path string `json:"path"`
-	// Executable is a static executable on this machine: ours.
+	// Executable is a static executable on this machine: ours, as
+	// /proc/self/exe.
 	Executable string `json:"executable,omitempty"`
 	// Go is a program built from a Go module or checkout.
 	Go *GoProgram `json:"go,omitempty"`

@@ -12,11 +12,17 @@ import (
 	"github.com/gatemark/gatemark/internal/suggest"
 )
 
-//go:embed */implementation.yaml */values.yaml */variants/*.yaml
+//go:embed */implementation.yaml */values.yaml */variants/*.yaml truth/chart
 var folders embed.FS
 
-// Catalogue returns the implementations that gatemark brings along, by name.
+// Catalogue returns the implementations that gatemark brings along, by name,
+// without those that are internal.
 func Catalogue() ([]*Implementation, error) {
+	all, err := load()
+	return slices.DeleteFunc(all, func(i *Implementation) bool { return i.Internal }), err
+}
+
+func load() ([]*Implementation, error) {
 	found, err := fs.Glob(folders, "*/"+fileName)
 	if err != nil {
 		return nil, err
@@ -37,10 +43,10 @@ func Catalogue() ([]*Implementation, error) {
 	return all, nil
 }
 
-// Find returns one implementation of the catalogue. An unknown name is a
+// Find returns one implementation, be it an internal one. An unknown name is a
 // usage error that says what it may have meant.
 func Find(name string) (*Implementation, error) {
-	all, err := Catalogue()
+	all, err := load()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +55,9 @@ func Find(name string) (*Implementation, error) {
 		if i.Name == name {
 			return i, nil
 		}
-		names = append(names, i.Name)
+		if !i.Internal {
+			names = append(names, i.Name)
+		}
 	}
 	return nil, unknown("implementation", name, names)
 }

@@ -154,6 +154,9 @@ func (i *Implementation) checkVariants() []error {
 	return problems
 }
 
+// ChartFiles are those of a chart in the implementation's own folder.
+func (i *Implementation) ChartFiles() (fs.FS, error) { return fs.Sub(i.files, i.Chart.Path) }
+
 // Values is what is set beyond the chart's own defaults: a copy.
 func (i *Implementation) Values() map[string]any { return merge(nil, i.values) }
 

@@ -29,6 +29,24 @@ func TestTheCatalogueIsWhole(t *testing.T) {
 	}
 }
 
+func TestInternalsAreInNoList(t *testing.T) {
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		if i.Internal {
+			t.Errorf("%s is in the list", i.Name)
+		}
+	}
+	if i := find(t, "truth"); !i.Internal {
+		t.Error("truth is not internal")
+	}
+	if _, err := Find("trut"); err == nil || strings.Contains(err.Error(), "truth") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func find(t *testing.T, name string) *Implementation {
 	t.Helper()
 	i, err := Find(name)
@@ -140,7 +158,7 @@ func TestBrokenFolders(t *testing.T) {
 			"apiVersion:", "kind:", "name: missing", "title: missing", "version: missing", "project.url: missing", "project.repository: missing",
 			"project.openSource:", "project.license: missing", "project.dataPlaneProxy: missing", "project.vendors: missing",
 			"gatewayAPI.version: missing", "gatewayAPI.channel:", "gatewayClass.name: missing", "gatewayClass.controllerName: missing",
-			"chart.module: missing", "chart.version: missing", "chart.path: missing", "release.name: missing", "release.namespace: missing",
+			"chart.path: missing", "release.name: missing", "release.namespace: missing",
 			"controlPlane.namespace: missing", "controlPlane.selector: missing", "controlPlane.workloads: missing",
 			"dataPlane.namespace: missing", "dataPlane.selector: missing", "dataPlane.container: missing", "dataPlane.workloadKind:",
 		}},

@@ -21,8 +21,11 @@ type Implementation struct {
 	// Title is what readers call it.
 	Title string `json:"title"`
 	// Version is the release that the rest of the file was written for.
-	Version string  `json:"version"`
-	Project Project `json:"project"`
+	Version string `json:"version"`
+	// Internal: it is for gatemark's own tests. It is found by its name, and
+	// is in no list.
+	Internal bool    `json:"internal,omitempty"`
+	Project  Project `json:"project"`
 	// GatewayAPI is what this version declares to implement.
 	GatewayAPI   GatewayAPI   `json:"gatewayAPI"`
 	GatewayClass GatewayClass `json:"gatewayClass"`
@@ -82,11 +85,13 @@ type GatewayClass struct {
 	Parameters map[string]any `json:"parameters,omitempty"`
 }
 
-// A Chart is a Helm chart in a Go module's directory.
+// A Chart is a Helm chart in a Go module's directory, or in the
+// implementation's own folder.
 type Chart struct {
-	Module  string `json:"module"`
-	Version string `json:"version"` // of the module
-	Path    string `json:"path"`    // of the chart in it
+	// Module is empty for the implementation's own folder.
+	Module  string `json:"module,omitempty"`
+	Version string `json:"version,omitempty"` // of the module
+	Path    string `json:"path"`              // of the chart in it
 	// ChartVersion and AppVersion are what the vendor's release process
 	// writes over those in Chart.yaml; empty leaves them.
 	ChartVersion string `json:"chartVersion,omitempty"`

@@ -132,8 +132,11 @@ func (g GatewayClass) validate(p *problems) {
 var placeholder = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (c Chart) validate(p *problems) {
-	p.need("chart.module", c.Module)
-	p.version("chart.version", c.Version)
+	if c.Module != "" {
+		p.version("chart.version", c.Version)
+	} else if c.Version != "" {
+		p.add("chart.version", "given without a module that it is of")
+	}
 	if p.need("chart.path", c.Path) && !fs.ValidPath(c.Path) {
 		p.add("chart.path", "%q is not a plain path inside the module", c.Path)
 	}

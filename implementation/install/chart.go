@@ -19,6 +19,9 @@ import (
 // release process finishes it.
 func (in *installation) loadChart(ctx context.Context) (*chart.Chart, error) {
 	var loaded *chart.Chart
+	if in.impl.Chart.Module == "" {
+		return in.ownChart()
+	}
 	err := in.Progress.Do(ctx, "chart of "+in.impl.Name, func(ctx context.Context, update func(string, ...any)) error {
 		update("go module %s@%s", in.impl.Chart.Module, in.impl.Chart.Version)
 		module, err := image.DownloadModule(ctx, in.impl.Chart.Module, in.impl.Chart.Version)
@@ -33,6 +36,28 @@ func (in *installation) loadChart(ctx context.Context) (*chart.Chart, error) {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
 	in.installed.Chart.Name, in.installed.Chart.Version = loaded.Name(), loaded.Metadata.Version
+	return loaded, nil
+}
+
+// ownChart reads the chart in the implementation's own folder.
+func (in *installation) ownChart() (*chart.Chart, error) {
+	files, err := in.impl.ChartFiles()
+	if err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	scratch, err := os.MkdirTemp("", "gatemark-chart-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	if err := os.CopyFS(scratch, files); err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	loaded, err := readChart(scratch, in.impl.Chart)
+	if err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	in.installed.Chart = Chart{Name: loaded.Name(), Version: loaded.Metadata.Version}
 	return loaded, nil
 }
 

@@ -168,23 +168,30 @@ func TestAReleaseOfOthersIsNotTouched(t *testing.T) {
 	cluster := localtest.Start(t)
 	client := connect(t, cluster)
 	installer := &install.Installer{Config: client.Config, Images: &image.Builder{Dir: t.TempDir()}, Run: "r1", Deadline: 2 * time.Second, Retain: true}
-	if _, err := installer.Install(t.Context(), withoutImages(t), ""); err == nil {
-		t.Fatal("no error")
+	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	releases := func() []metav1.PartialObjectMetadata {
+		list, err := client.Metadata.Resource(secrets).List(t.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
+		must(t, err)
+		return list.Items
+	}
+	// Pods never start here, so that it fails; on a slow machine perhaps before
+	// there is a release.
+	for ; len(releases()) == 0; installer.Deadline *= 2 {
+		if installer.Deadline > time.Minute {
+			t.Fatal("no release")
+		}
+		if _, err := installer.Install(t.Context(), withoutImages(t), ""); err == nil {
+			t.Fatal("no error")
+		}
 	}
 	// From here on the release is somebody else's.
-	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
-	list, err := client.Metadata.Resource(secrets).List(t.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
-	must(t, err)
-	if len(list.Items) == 0 {
-		t.Fatal("no release")
-	}
-	for _, s := range list.Items {
+	for _, s := range releases() {
 		_, err := client.Metadata.Resource(secrets).Namespace(s.Namespace).Patch(t.Context(), s.Name, "application/merge-patch+json",
 			[]byte(`{"metadata":{"labels":{"gatemark.dev/owner":null}}}`), metav1.PatchOptions{})
 		must(t, err)
 	}
 	before := inventory(t, client)
-	_, err = installer.Install(t.Context(), withoutImages(t), "")
+	_, err := installer.Install(t.Context(), withoutImages(t), "")
 	if err == nil || !strings.Contains(err.Error(), "release envoy-gateway-system/eg already, which gatemark did not install") {
 		t.Errorf("error %v", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +15,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gatemark/gatemark/cluster/local"
 	"github.com/gatemark/gatemark/cluster/local/localtest"
 	"github.com/gatemark/gatemark/image"
-	"github.com/gatemark/gatemark/internal/kubetest"
+	"github.com/gatemark/gatemark/implementation"
+	"github.com/gatemark/gatemark/implementation/install"
+	"github.com/gatemark/gatemark/internal/cli/root"
 	"github.com/gatemark/gatemark/internal/progress"
 	"github.com/gatemark/gatemark/kube"
-	"github.com/gatemark/gatemark/truth/pods"
 )
 
 // The suite's pod, with all rights: it makes and removes what it likes.
@@ -33,6 +32,14 @@ var suiteManifest string
 // limit bounds the suite.
 const limit = 15 * time.Minute
 
+// TestMain makes this executable gatemark in truth's pods.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "truth" {
+		os.Exit(root.Main())
+	}
+	os.Exit(m.Run())
+}
+
 // TestConformance installs truth in a cluster of the test's own and runs the
 // suite in a pod of it: this executable, with TestSuite.
 func TestConformance(t *testing.T) {
@@ -42,19 +49,26 @@ func TestConformance(t *testing.T) {
 	cluster := localtest.StartNode(t)
 	config, err := cluster.RESTConfig()
 	must(t, err)
-	c, err := kube.New(t.Context(), config, kube.Agent("test"))
+	images := &image.Builder{Choice: image.PreferSource, Progress: progress.New(os.Stderr)}
+	load := func(ctx context.Context, i image.Image) error { return cluster.LoadImage(ctx, i.Tar) }
+	truth, err := implementation.Find("truth")
 	must(t, err)
-	kubetest.InstallGatewayAPI(t, c)
-	must(t, pods.Installation{Image: ownImage(t, cluster), Replicas: 2}.Install(limited(t, 2*time.Minute), c))
-	executable, err := os.Executable()
+	installer := &install.Installer{Config: config, Images: images, LoadImage: load, Progress: progress.New(os.Stderr), Run: "conformance"}
+	installed, err := installer.Install(t.Context(), truth, "")
 	must(t, err)
-	suite := load(t, cluster, image.Recipe{Name: "suite", Version: "test", Files: []image.File{{Path: "/suite", Executable: executable}}})
-	echo := load(t, cluster, image.Recipe{Name: "echo-basic", Version: moduleVersion(t), Files: []image.File{{Path: "/echo-basic", Go: &image.GoProgram{
+	echo, err := images.Build(t.Context(), image.Recipe{Name: "echo-basic", Version: moduleVersion(t), Files: []image.File{{Path: "/echo-basic", Go: &image.GoProgram{
 		Module: module, Version: moduleVersion(t), Package: module + "/echo-basic",
 		// The suite's module says where the API's lies in their repository.
 		Replaces: []string{"sigs.k8s.io/gateway-api => sigs.k8s.io/gateway-api@" + moduleVersion(t)},
 	}}}})
-	report := runSuite(t, c, map[string]string{"Image": suite, "Echo": echo, "Class": pods.Class, "Only": os.Getenv("GATEMARK_CONFORMANCE_TEST"), "Limit": limit.String()})
+	must(t, err)
+	must(t, load(t.Context(), echo))
+	c, err := kube.New(t.Context(), config, kube.Agent("test"))
+	must(t, err)
+	report := runSuite(t, c, map[string]string{
+		"Image": installed.Images[0].Ref, "Echo": echo.Ref, "Class": installed.GatewayClass,
+		"Only": os.Getenv("GATEMARK_CONFORMANCE_TEST"), "Limit": limit.String(),
+	})
 	if file := os.Getenv("GATEMARK_CONFORMANCE_REPORT"); file != "" && report != "" {
 		must(t, os.WriteFile(file, []byte(report), 0o644))
 	}
@@ -72,28 +86,6 @@ func limited(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// load makes an image and gives it to the cluster.
-func load(t *testing.T, cluster *local.Cluster, r image.Recipe) string {
-	t.Helper()
-	images := image.Builder{Choice: image.PreferSource, Progress: progress.New(os.Stderr)}
-	built, err := images.Build(t.Context(), r)
-	must(t, err)
-	must(t, cluster.LoadImage(t.Context(), built.Tar))
-	return built.Ref
-}
-
-// ownImage packs gatemark as it is here.
-func ownImage(t *testing.T, cluster *local.Cluster) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "gatemark")
-	build := exec.Command("go", "build", "-o", program, "github.com/gatemark/gatemark/cmd/gatemark")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build gatemark: %v\n%s", err, out)
-	}
-	return load(t, cluster, image.Recipe{Name: "gatemark", Version: "test", Files: []image.File{{Path: "/usr/local/bin/gatemark", Executable: program}}})
 }
 
 // module is the suite's own.

@@ -85,18 +85,3 @@ func TestADataPlaneWithoutPortsHasNoService(t *testing.T) {
 		}
 	}
 }
-
-func TestAnInstallation(t *testing.T) {
-	all, err := Installation{Image: "image:1", Replicas: 2}.Objects()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := object[appsv1.Deployment](t, all, "Deployment")
-	args := strings.Join(d.Spec.Template.Spec.Containers[0].Args, " ")
-	if d.Namespace != Namespace || !strings.Contains(args, "truth control --image=image:1 --replicas=2 --url=http://truth.truth-system:8088 --faults {}") {
-		t.Errorf("%s: %s", d.Namespace, args)
-	}
-	if c := object[gatewayv1.GatewayClass](t, all, "GatewayClass"); c.Name != Class || c.Spec.ControllerName != "gatemark.dev/truth" {
-		t.Errorf("class %s of %s", c.Name, c.Spec.ControllerName)
-	}
-}
