@@ -13,14 +13,19 @@ import (
 	"github.com/gatemark/gatemark/result"
 )
 
-// sampleGaps is how many intervals may pass without a sample.
-const sampleGaps = 5
+// A gap in the samples leaves windows exact and makes peaks and pictures coarse.
+// So many intervals may pass without one, and so much time in any case: a
+// virtual machine's host may stop it for longer than an interval of 100 ms.
+const (
+	sampleGaps = 5
+	sampleGap  = 2 * time.Second
+)
 
 // reportUse adds what was used to the trial.
 func (c *consumption) reportUse(w *usage.Window) {
 	t := c.trial
 	t.Gate("resource-samples", fmt.Sprintf("longest time without a sample of resource use, on node %s", w.GapNode), "s",
-		w.Gap.Seconds(), sampleGaps*w.Interval.Seconds())
+		w.Gap.Seconds(), max(sampleGap, sampleGaps*w.Interval).Seconds())
 	names := rolesOf(w)
 	for _, name := range names {
 		c.metrics(name, w.Uses[name])

@@ -84,15 +84,21 @@ func (s *series) used(of value, from, to int64) float64 {
 	return max(0, s.counter(of, to)-s.counter(of, from))
 }
 
-// knows reports whether any reading after the first tells the value. At its
-// birth a group is known to have used nothing, whatever the kernel tells later.
+// knows reports whether any reading tells the value. As long as nothing ran in a
+// group it is known to have used nothing, whatever the kernel tells later: that
+// alone is no knowledge.
 func (s *series) knows(of value) bool {
-	for i := 1; i < len(s.points); i++ {
+	ran := false
+	for i := range s.points {
+		if s.points[i].CPU == 0 {
+			continue
+		}
+		ran = true
 		if of(&s.points[i]) != cgroup.Unknown {
 			return true
 		}
 	}
-	return len(s.points) == 1
+	return !ran
 }
 
 // level is the last value known at an instant: 0 before the first reading and

@@ -52,7 +52,9 @@ func TestCountersBetweenReadings(t *testing.T) {
 func TestFromBirthToDeath(t *testing.T) {
 	s := &series{}
 	s.add(reading.Reading{}, 10*second, 0)
-	s.add(read(100, 10, 50), 11*second, 0)
+	first := read(100, 10, 50)
+	first.Since = 1
+	s.add(first, 11*second, 10*second+second/2) // nothing ran in it until then
 	last := read(150, 0, 70)
 	last.Gone = true
 	s.add(last, 12*second, 0)
