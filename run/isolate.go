@@ -76,7 +76,10 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 		t.Begin()
 		return s.Run(ctx, t)
 	})
-	use.end(ctx)
+	err = errors.Join(err, guard(func() error {
+		use.end(ctx)
+		return nil
+	}))
 	e.reportIncidents(watch, t)
 	if t.Result.Outcome, _ = scenario.Outcome(err); t.Result.Outcome == result.Failed {
 		failed(t, err)

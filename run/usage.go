@@ -118,18 +118,20 @@ func (c *consumption) end(ctx context.Context) {
 	}
 	if c.scraper != nil {
 		c.reportScrapes(c.scraper.Stop(), c.from, time.Now())
-		c.scraper = nil
 	}
 }
 
+// close ends what still observes. It may be called again.
 func (c *consumption) close() {
 	c.edges.Wait()
 	c.trial.Begun = nil
 	if c.observer != nil {
 		c.observer.Close()
+		c.observer = nil
 	}
 	if c.scraper != nil {
 		c.scraper.Stop()
+		c.scraper = nil
 	}
 }
 
