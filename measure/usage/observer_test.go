@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -242,8 +243,16 @@ func TestStartNeedsSamplers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() {
+		pods := func(r string) bool { return strings.Contains(r, "/pods") }
+		for len(slices.DeleteFunc(api.Requests(), func(r string) bool { return !pods(r) })) < 2 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond) // it lists pods, and watches them
+		}
+		time.Sleep(500 * time.Millisecond)
+		cancel()
+	}()
 	if _, err := Start(ctx, Options{Kube: c, Namespace: "run", Token: "secret"}); err == nil || !strings.Contains(err.Error(), "no sampler runs in namespace run") {
 		t.Errorf("error %v", err)
 	}
