@@ -99,8 +99,10 @@ func (ob *Observer) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, firstLimit)
 	defer cancel()
 	for {
+		// Before the question: one that is ready after it has not been asked.
+		ready := ob.starting() == 0
 		err := ob.source.poll(ctx, true)
-		if err == nil && (ob.starting() == 0 || time.Since(ob.start) > patience) {
+		if err == nil && (ready || time.Since(ob.start) > patience) {
 			return nil
 		}
 		select {
