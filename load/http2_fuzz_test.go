@@ -53,7 +53,7 @@ func TestMutatedHTTP2(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	seeds := http2Seeds()
 	understood := 0
-	for range mutations / 20 {
+	for range *mutations / 20 {
 		said := append([]byte(nil), seeds[random.IntN(len(seeds))]...)
 		for range random.IntN(4) {
 			said = mutate(random, said)
@@ -62,9 +62,9 @@ func TestMutatedHTTP2(t *testing.T) {
 			understood++
 		}
 	}
-	t.Logf("%d of %d understood", understood, mutations/20)
-	if understood < mutations/200 {
-		t.Errorf("only %d of %d inputs were understood to the end", understood, mutations/20)
+	t.Logf("%d of %d understood", understood, *mutations/20)
+	if understood < *mutations/200 {
+		t.Errorf("only %d of %d inputs were understood to the end", understood, *mutations/20)
 	}
 }
 

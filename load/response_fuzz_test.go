@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"flag"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -37,7 +38,7 @@ func FuzzResponse(f *testing.F) {
 func TestMutatedResponses(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	accepted := 0
-	for range mutations {
+	for range *mutations {
 		input := []byte(fuzzSeeds[random.IntN(len(fuzzSeeds))])
 		for range random.IntN(4) {
 			input = mutate(random, input)
@@ -46,13 +47,14 @@ func TestMutatedResponses(t *testing.T) {
 			accepted++
 		}
 	}
-	t.Logf("%d of %d accepted", accepted, mutations)
-	if accepted < mutations/10 {
-		t.Errorf("only %d of %d inputs were accepted: nothing was compared", accepted, mutations)
+	t.Logf("%d of %d accepted", accepted, *mutations)
+	if accepted < *mutations/10 {
+		t.Errorf("only %d of %d inputs were accepted: nothing was compared", accepted, *mutations)
 	}
 }
 
-const mutations = 20_000
+// go test -run TestMutatedResponses ./load -mutations 5000000
+var mutations = flag.Int("mutations", 20_000, "inputs of TestMutatedResponses")
 
 // mutate changes one byte, or copies or drops a stretch or a line.
 func mutate(random *rand.Rand, input []byte) []byte {
