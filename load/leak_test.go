@@ -72,17 +72,20 @@ func TestAllocations(t *testing.T) {
 	// The server is another process's: this one's allocations are the attack's.
 	engines(t, func(t *testing.T, engine Engine) {
 		url := elsewhere(t)
-		allocations := func(n uint64) uint64 {
+		allocations := func(n uint64) (count uint64, packed int) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			attackOn(t, engine, url, func(o *Options) { o.Requests, o.Threads = n, 1 })
+			r := attackOn(t, engine, url, func(o *Options) { o.Requests, o.Threads = n, 1 })
 			runtime.ReadMemStats(&after)
-			return after.Mallocs - before.Mallocs
+			return after.Mallocs - before.Mallocs, max(0, len(r.Slices)-unpacked)
 		}
 		allocations(1000)
-		few, many := allocations(1000), allocations(50_000)
-		if extra := int64(many) - int64(few); extra > 2000 {
-			t.Errorf("49000 requests more took %d allocations more", extra)
+		few, _ := allocations(1000)
+		many, packed := allocations(50_000)
+		// A slow machine takes seconds, and packs their histograms.
+		limit := int64(2000 + 15_000*packed)
+		if extra := int64(many) - int64(few); extra > limit {
+			t.Errorf("49000 requests more took %d allocations more, with %d slices packed; want at most %d", extra, packed, limit)
 		}
 	})
 }
