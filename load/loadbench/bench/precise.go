@@ -56,7 +56,7 @@ type recordedRow struct {
 
 // precise holds each of gatemark's requests against what the server did to it.
 // Neither side sleeps: how long a core takes to wake up would be in all times,
-// and is nothing that a load generator could do about.
+// and is nothing that a load generator could help.
 func (b *bench) precise(ctx context.Context) error {
 	rate, duration := 5000.0, time.Second
 	if b.Full {
