@@ -2,17 +2,13 @@ package install_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netns"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -110,7 +106,7 @@ func serve(t *testing.T, cluster *local.Cluster, c *kube.Client, class string) {
 	asked := http.Client{
 		Timeout: 5 * time.Second,
 		// A kept connection would have the proxy drain for a minute.
-		Transport:     &http.Transport{DialContext: inside(t, cluster), DisableKeepAlives: true},
+		Transport:     &http.Transport{DialContext: localtest.Inside(t, cluster), DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var location string
@@ -127,41 +123,6 @@ func serve(t *testing.T, cluster *local.Cluster, c *kube.Client, class string) {
 	}
 	if location != "http://proved.example/" {
 		t.Errorf("location %q", location)
-	}
-}
-
-// inside dials from the cluster's network namespace.
-func inside(t *testing.T, cluster *local.Cluster) func(context.Context, string, string) (net.Conn, error) {
-	t.Helper()
-	status, err := cluster.Status(t.Context())
-	must(t, err)
-	var pid int
-	for _, component := range status.Components {
-		if component.Name == "kube-apiserver" {
-			pid = component.PID
-		}
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		runtime.LockOSThread() // not unlocked on failure: the thread ends with the goroutine
-		home, err := netns.Get()
-		if err != nil {
-			return nil, err
-		}
-		defer home.Close()
-		there, err := netns.GetFromPid(pid)
-		if err != nil {
-			return nil, fmt.Errorf("network namespace of process %d: %w", pid, err)
-		}
-		defer there.Close()
-		if err := netns.Set(there); err != nil {
-			return nil, err
-		}
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if back := netns.Set(home); back != nil {
-			return nil, errors.Join(err, back)
-		}
-		runtime.UnlockOSThread()
-		return conn, err
 	}
 }
 

@@ -3,16 +3,13 @@ package fleet_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netns"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,7 +62,7 @@ func TestPodsAttackAsOne(t *testing.T) {
 	target := startBackend(t, c, ref)
 	pods, err := fleet.Start(t.Context(), fleet.Options{
 		Kube: c, Namespace: "trial", Run: "r1", Trial: "t1", Image: ref, Token: "secret", Secret: "runner", Attackers: 4, CPU: "50m",
-		Fleet: attacker.FleetOptions{Dial: inside(t, cluster)},
+		Fleet: attacker.FleetOptions{Dial: localtest.Inside(t, cluster)},
 	})
 	must(t, err)
 	o := load.Options{
@@ -95,7 +92,7 @@ func TestPodsAttackAsOne(t *testing.T) {
 	}
 	loseOne(t, c, pods, o)
 	must(t, pods.Remove(t.Context()))
-	fallBack(t, c, ref, target, inside(t, cluster))
+	fallBack(t, c, ref, target, localtest.Inside(t, cluster))
 }
 
 // fallBack has attackers where the strictest policy holds.
@@ -185,41 +182,6 @@ func startBackend(t *testing.T, c *kube.Client, ref string) string {
 	})
 	must(t, err)
 	return "http://" + net.JoinHostPort(pod.Status.PodIP, "8080") + "/"
-}
-
-// inside dials from the cluster's network namespace, where a runner would be.
-func inside(t *testing.T, cluster *local.Cluster) func(context.Context, string, string) (net.Conn, error) {
-	t.Helper()
-	status, err := cluster.Status(t.Context())
-	must(t, err)
-	var pid int
-	for _, component := range status.Components {
-		if component.Name == "kube-apiserver" {
-			pid = component.PID
-		}
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		runtime.LockOSThread() // not unlocked on failure: the thread ends with the goroutine
-		home, err := netns.Get()
-		if err != nil {
-			return nil, err
-		}
-		defer home.Close()
-		there, err := netns.GetFromPid(pid)
-		if err != nil {
-			return nil, fmt.Errorf("network namespace of process %d: %w", pid, err)
-		}
-		defer there.Close()
-		if err := netns.Set(there); err != nil {
-			return nil, err
-		}
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if back := netns.Set(home); back != nil {
-			return nil, errors.Join(err, back)
-		}
-		runtime.UnlockOSThread()
-		return conn, err
-	}
 }
 
 func must(t *testing.T, err error) {

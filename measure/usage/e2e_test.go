@@ -12,11 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netns"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -230,7 +228,7 @@ func startLab(t *testing.T) *lab {
 	must(t, err)
 	c, err := kube.New(t.Context(), config)
 	must(t, err)
-	l := &lab{T: t, kube: c, image: images(t, cluster), dial: inside(t, cluster), pods: map[string]*corev1.Pod{}}
+	l := &lab{T: t, kube: c, image: images(t, cluster), dial: localtest.Inside(t, cluster), pods: map[string]*corev1.Pod{}}
 	l.http = &http.Client{Transport: &http.Transport{DialContext: l.dial, DisableKeepAlives: true}}
 	names := []string{"steady", "mortal", "sink"}
 	objects, err := kube.Render("burners", burners, map[string]any{"Image": l.image, "Pods": names})
@@ -281,41 +279,6 @@ func images(t *testing.T, cluster *local.Cluster) string {
 	must(t, err)
 	must(t, cluster.LoadImage(t.Context(), built.Tar))
 	return built.Ref
-}
-
-// inside dials from the cluster's network namespace, where a runner would be.
-func inside(t *testing.T, cluster *local.Cluster) func(context.Context, string, string) (net.Conn, error) {
-	t.Helper()
-	status, err := cluster.Status(t.Context())
-	must(t, err)
-	var pid int
-	for _, component := range status.Components {
-		if component.Name == "kube-apiserver" {
-			pid = component.PID
-		}
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		runtime.LockOSThread() // not unlocked on failure: the thread ends with the goroutine
-		home, err := netns.Get()
-		if err != nil {
-			return nil, err
-		}
-		defer home.Close()
-		there, err := netns.GetFromPid(pid)
-		if err != nil {
-			return nil, fmt.Errorf("network namespace of process %d: %w", pid, err)
-		}
-		defer there.Close()
-		if err := netns.Set(there); err != nil {
-			return nil, err
-		}
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if back := netns.Set(home); back != nil {
-			return nil, errors.Join(err, back)
-		}
-		runtime.UnlockOSThread()
-		return conn, err
-	}
 }
 
 func must(t *testing.T, err error) {
