@@ -19,29 +19,30 @@ func openLoops(results *bench.Results, order []string) []Grid {
 	for _, rate := range rates {
 		g := Grid{
 			Title: fmt.Sprintf("Open loop, %s requests per second, 64 connections: when requests arrived, by the server's clock", count(int64(rate))),
-			Head:  []string{"tool", "loop", "arrived/s", "off the asked rate", "never sent", "within 1 ms of schedule", "99.9 % no later than (ms)", "CPU"},
+			Head:  []string{"tool", "loop", "arrived/s", "off the asked rate", "never sent", "within 1 ms of schedule", "99.9 % no later than (ms)", "CPU", "stolen"},
 		}
 		for _, tool := range order {
 			for _, k := range results.Open {
 				if k.Tool == tool && k.Rate == rate {
-					g.Rows = append(g.Rows, openRow(k))
+					g.Rows = append(g.Rows, openRow(k, results.Machine.Cores))
 				}
 			}
 		}
-		g.Notes = append(g.Notes, "Tools that pace each connection by itself send in bursts: their own schedule, not this even one.")
+		g.Notes = append(g.Notes, "Tools that pace each connection by itself send in bursts: their own schedule, not this even one.",
+			"Stolen is the share of the machine's cores that a hypervisor gave to others meanwhile: what is due then is late, whoever sends it.")
 		grids = append(grids, g)
 	}
 	return grids
 }
 
-func openRow(k bench.Known) []string {
+func openRow(k bench.Known, cores int) []string {
 	if k.Failed != "" {
-		return []string{k.Tool + " (failed)", string(k.Loop), absent, absent, absent, absent, absent, absent}
+		return []string{k.Tool + " (failed)", string(k.Loop), absent, absent, absent, absent, absent, absent, absent}
 	}
 	t := k.True
 	return []string{
 		k.Tool, string(k.Loop), count(int64(math.Round(t.Rate))), fmt.Sprintf("%+.3f %%", 100*(t.Rate/k.Rate-1)),
-		count(t.NotSent), percent(t.Punctual), milliseconds(t.Late), percent(k.Whole.CPU / k.Whole.Seconds),
+		count(t.NotSent), percent(t.Punctual), milliseconds(t.Late), percent(k.Whole.CPU / k.Whole.Seconds), percent(k.Whole.Stolen / k.Whole.Seconds / float64(cores)),
 	}
 }
 
