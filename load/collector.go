@@ -210,11 +210,29 @@ func (c *collector) complete(before int64) {
 		if take := c.attack.options.Slice; take != nil {
 			take(s)
 		}
-		c.slices = append(c.slices, s)
-		if old := len(c.slices) - 1 - unpacked; old >= 0 {
-			c.slices[old].pack()
-		}
+		c.keep(s)
 	}
+}
+
+// keep adds a complete slice to the result's.
+func (c *collector) keep(s *Slice) {
+	n := len(c.slices)
+	if c.attack.options.Whole && n > 0 && c.slices[n-1].Window == s.Window && !c.attack.marked(s.Start) {
+		last := c.slices[n-1]
+		last.Merge(&s.Counts)
+		last.End = max(last.End, s.End)
+		return
+	}
+	c.slices = append(c.slices, s)
+	if old := n - unpacked; old >= 0 {
+		c.slices[old].pack()
+	}
+}
+
+// marked reports whether there is a mark at an instant: two windows in a row may
+// have one name.
+func (a *attack) marked(at time.Duration) bool {
+	return slices.ContainsFunc(*a.marks.Load(), func(m Mark) bool { return m.At == at })
 }
 
 // unpacked is how many slices keep their histograms as they are. Only long

@@ -94,6 +94,9 @@ type Options struct {
 	// Slice is called with each slice of the result when it is complete, from
 	// one goroutine, in the order of their starts for each thread.
 	Slice func(*Slice) `json:"-"`
+	// Whole has the result keep one slice for each window in place of one for
+	// each second, so that an attack's memory does not grow with its length.
+	Whole bool `json:"whole,omitempty"`
 }
 
 func (o *Options) setDefaults() {

@@ -97,7 +97,8 @@ func (o *options) attack() (load.Options, error) {
 		Protocol: load.Protocol(o.protocol), Connections: o.connections, Streams: o.streamCount, Threads: o.threads,
 		Arrival: load.Arrival(o.arrival), Seed: o.seed, Duration: o.duration, Warmup: o.warmup, Requests: o.requests,
 		Timeout: o.timeout, Fresh: o.fresh, Engine: load.Engine(o.engine), ReceiveTime: load.ReceiveTime(o.receiveTime), Spin: o.spin,
-		TLS: load.TLSOptions{Insecure: o.insecure, ServerName: o.serverName, Version: o.tls, Resume: o.resume},
+		Whole: !o.slices,
+		TLS:   load.TLSOptions{Insecure: o.insecure, ServerName: o.serverName, Version: o.tls, Resume: o.resume},
 	}
 	if o.requests > 0 && !o.flags.Changed("duration") {
 		a.Duration = 0
