@@ -111,6 +111,8 @@ func (a *lane) fire() {
 
 // take records a probe that ended.
 func (a *lane) take(s Sample, e Example) {
+	shown := s.Verdict
+	s.Verdict = a.beside(shown)
 	s.Busy, s.Missed = uint32(a.busy), uint32(a.missed)
 	a.busy, a.missed = 0, 0
 	if s.Class == load.WrongMarker {
@@ -132,14 +134,26 @@ func (a *lane) take(s Sample, e Example) {
 			a.wrong(e)
 		}
 	}
-	if s.Verdict == Old {
+	switch {
+	case shown == Old:
 		a.olds++
-	} else {
+	case s.Verdict != Old:
 		a.olds = 0
 	}
 	if !l.marked {
 		l.checkOld()
 	}
+}
+
+// beside is what an answer means where both states answer side by side.
+func (a *lane) beside(shown Verdict) Verdict {
+	switch mixed := a.loop.inquiry.question.Mixed; {
+	case mixed == MixedBefore && shown == Right && !a.loop.marked:
+		return Old
+	case mixed == MixedAfter && shown == Old && a.served:
+		return Right
+	}
+	return shown
 }
 
 func (a *lane) right(at time.Duration) {
@@ -245,6 +259,9 @@ func (a *lane) outcome(now time.Duration) Lane {
 	}
 	if j.Settled {
 		out.Stable = Interval{After: instant(j.StableAfter), By: instant(j.StableBy)}
+	}
+	if l.inquiry.question.Mixed == MixedBefore { // the new state answered all along
+		out.First, out.Flaps = out.Stable, 0
 	}
 	return out
 }

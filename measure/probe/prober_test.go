@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strings"
@@ -231,5 +232,75 @@ func TestOverlap(t *testing.T) {
 		if got := (&Question{Old: c.old, New: c.new}).overlap(); got != c.want {
 			t.Errorf("%v and %v: got %v", c.old, c.new, got)
 		}
+	}
+}
+
+// twoPods answers from two backends, at random, while mixed says so, and from
+// the first otherwise.
+func twoPods(mixed func() bool) func(*request) string {
+	first, second := marker.Marker{Route: "a", Generation: 1, Pod: "one"}, marker.Marker{Route: "a", Generation: 1, Pod: "two"}
+	return func(*request) string {
+		if mixed() && rand.IntN(2) == 0 {
+			return podAnswer(second)
+		}
+		return podAnswer(first)
+	}
+}
+
+func podAnswer(m marker.Marker) string {
+	return strings.Replace(answer(200, m), "\r\n\r\n", "\r\n"+marker.PodHeader+": "+m.Pod+"\r\n\r\n", 1)
+}
+
+// An endpoint that joins others is there with its first answer: the others
+// answer on.
+func TestMixedAfter(t *testing.T) {
+	var g gate
+	s := newServer(t, twoPods(g.open.Load))
+	q := Question{Host: "a.example", Mixed: MixedAfter,
+		Old: Serves(marker.Marker{Route: "a", Generation: 1, Pod: "one"}), New: Serves(marker.Marker{Route: "a", Generation: 1, Pod: "two"})}
+	i := begin(t, q, quick(), s.target("replica"))
+	time.Sleep(20 * time.Millisecond)
+	g.switchOver()
+	o := wait(t, i)
+	for n := range o.Lanes {
+		lane := &o.Lanes[n]
+		if lane.First.By.Before(g.before) || lane.First.After.After(lane.First.By) || lane.Flaps > 0 || lane.Transition.ErrorCount() > 0 {
+			t.Errorf("%v: first %v, %d flaps, errors %v; the switch was at %v", lane, lane.First, lane.Flaps, lane.Transition.Errors, g.before)
+		}
+	}
+}
+
+// An endpoint that goes is gone when nothing comes from it any more.
+func TestMixedBefore(t *testing.T) {
+	var g gate
+	s := newServer(t, twoPods(func() bool { return !g.open.Load() }))
+	q := Question{Host: "a.example", Mixed: MixedBefore,
+		Old: Serves(marker.Marker{Route: "a", Generation: 1, Pod: "two"}), New: Serves(marker.Marker{Route: "a", Generation: 1, Pod: "one"})}
+	i := begin(t, q, quick(), s.target("replica"))
+	time.Sleep(20 * time.Millisecond)
+	g.switchOver()
+	o := wait(t, i)
+	for n := range o.Lanes {
+		lane := &o.Lanes[n]
+		if lane.First != lane.Stable || lane.Stable.After.After(g.after) || lane.Flaps > 0 || lane.Transition.ErrorCount() > 0 {
+			t.Errorf("%v: first %v, stable %v, %d flaps, errors %v; the switch was at %v", lane, lane.First, lane.Stable, lane.Flaps, lane.Transition.Errors, g.after)
+		}
+	}
+}
+
+// Where the endpoint that is to go never answered there is nothing to measure.
+func TestMixedBeforeNeedsAnAnswerOfWhatGoes(t *testing.T) {
+	s := newServer(t, twoPods(func() bool { return false }))
+	q := Question{Host: "a.example", Mixed: MixedBefore,
+		Old: Serves(marker.Marker{Route: "a", Generation: 1, Pod: "two"}), New: Serves(marker.Marker{Route: "a", Generation: 1, Pod: "one"})}
+	i, err := Start(q, []Target{s.target("replica")}, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := i.Old(ctx); err == nil {
+		t.Error("the old state was seen")
 	}
 }

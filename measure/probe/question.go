@@ -31,7 +31,24 @@ type Question struct {
 	Old State
 	// New is the state that is waited for.
 	New State
+	// Mixed is the side of the change on which both states answer.
+	Mixed Mixed
 }
+
+// Mixed says on which side of a change the old and the new state answer side
+// by side, as the endpoints of one backend do.
+type Mixed uint8
+
+const (
+	// MixedNever: the old state before, the new one after.
+	MixedNever Mixed = iota
+	// MixedBefore: one of several goes. The change is in force when the old
+	// state answers no more.
+	MixedBefore
+	// MixedAfter: one joins others. The change is in force with the first answer
+	// of the new state, and old answers contradict it no more.
+	MixedAfter
+)
 
 // A State describes the answers that show it. A complete answer shows it when
 // its status is Status, and its marker is Marker in the fields that Marker has.
