@@ -107,11 +107,28 @@ func (a *auditor) owner(controller string) (is func(writer string) bool, known b
 			return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(writer, p) })
 		}, true
 	}
-	best, most := "", 0
+	best, known := a.first(controller)
+	return func(writer string) bool { return writer == best }, known
+}
+
+// first is the writer that was the first to use a controller's name on most
+// objects.
+func (a *auditor) first(controller string) (best string, known bool) {
+	most := 0
 	for writer, n := range a.firsts[controller] {
 		if n > most || n == most && writer < best {
 			best, most = writer, n
 		}
 	}
-	return func(writer string) bool { return writer == best }, most > 0
+	return best, most > 0
+}
+
+func (a *auditor) owners() map[string]string {
+	all := map[string]string{}
+	for controller := range a.firsts {
+		if writer, known := a.first(controller); known {
+			all[controller] = writer
+		}
+	}
+	return all
 }

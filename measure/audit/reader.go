@@ -138,6 +138,7 @@ func finish(out Report, o Options, a *auditor, c *counter) Report {
 	out.From, out.To = o.Since, o.Until
 	out.Objects = len(c.objects)
 	out.Writers = c.writers(a)
+	out.Owners = a.owners()
 	out.Timeline = c.timeline()
 	out.Problems = a.verdict()
 	return out

@@ -21,7 +21,10 @@ type Report struct {
 	// OtherWrites counts writes to Gateway API objects that were no status.
 	OtherWrites int
 	// Writers are sorted by how much they wrote.
-	Writers  []Writer
+	Writers []Writer
+	// Owners are the writers that were the first to use a controller's name on
+	// most objects, by that name.
+	Owners   map[string]string
 	Problems []Problem
 	// Timeline counts effective writes in steps of Options.Step.
 	Timeline []Bucket
