@@ -3,6 +3,8 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,10 +14,10 @@ import (
 	"github.com/gatemark/gatemark/measure/history"
 )
 
-// attachedCounts records every attachedRoutes count that the Gateway's status
-// ever showed, for each listener.
+// attachedCounts records every attachedRoutes count that the statuses of a
+// Gateway and of its ListenerSets ever showed, for each listener.
 type attachedCounts struct {
-	watcher   *history.Watcher
+	watchers  []*history.Watcher
 	listeners []listener
 
 	mu       sync.Mutex
@@ -23,36 +25,69 @@ type attachedCounts struct {
 	changed  chan struct{}
 }
 
-// A countVersion is one version of the Gateway's status. A listener that is
-// not in the status has count -1.
+// A countVersion is what the statuses say together after one of them changed. A
+// listener that is not in its status has count -1.
 type countVersion struct {
 	at     time.Time
 	counts []int
 }
 
-func watchCounts(ctx context.Context, t *Trial, listeners []listener) (*attachedCounts, error) {
+func watchCounts(ctx context.Context, t *Trial, gateway string, listeners []listener) (*attachedCounts, error) {
 	c := &attachedCounts{listeners: listeners, changed: make(chan struct{})}
-	var err error
-	c.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("Gateway"),
-		history.Options{Namespace: t.Namespace, FieldSelector: "metadata.name=" + GatewayName}, c.record)
-	return c, err
+	watcher, err := history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("Gateway"),
+		history.Options{Namespace: t.Namespace, FieldSelector: "metadata.name=" + gateway}, c.record)
+	if err != nil {
+		return nil, err
+	}
+	c.watchers = append(c.watchers, watcher)
+	if !slices.ContainsFunc(listeners, func(l listener) bool { return l.Set != "" }) {
+		return c, nil
+	}
+	watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("ListenerSet"), history.Options{Namespace: t.Namespace}, c.recordSet)
+	if err != nil {
+		c.stop()
+		return nil, err
+	}
+	c.watchers = append(c.watchers, watcher)
+	return c, nil
 }
 
 func (c *attachedCounts) record(event history.Event[gatewayv1.Gateway]) {
 	if event.Type == watch.Deleted {
 		return
 	}
-	version := countVersion{event.At, make([]int, len(c.listeners))}
-	for i, l := range c.listeners {
-		version.counts[i] = -1
-		for _, status := range event.Object.Status.Listeners {
-			if string(status.Name) == l.Name {
-				version.counts[i] = int(status.AttachedRoutes)
-			}
-		}
+	shown := map[string]int{}
+	for _, status := range event.Object.Status.Listeners {
+		shown[string(status.Name)] = int(status.AttachedRoutes)
 	}
+	c.take(event.At, "", shown)
+}
+
+func (c *attachedCounts) recordSet(event history.Event[gatewayv1.ListenerSet]) {
+	if event.Type == watch.Deleted {
+		return
+	}
+	shown := map[string]int{}
+	for _, status := range event.Object.Status.Listeners {
+		shown[string(status.Name)] = int(status.AttachedRoutes)
+	}
+	c.take(event.At, event.Object.Name, shown)
+}
+
+// take adds a version in which one status, the Gateway's or that of a set,
+// shows other counts.
+func (c *attachedCounts) take(at time.Time, set string, shown map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	version := countVersion{at, make([]int, len(c.listeners))}
+	for i, l := range c.listeners {
+		version.counts[i] = -1
+		if n, ok := shown[l.Name]; ok && l.Set == set {
+			version.counts[i] = n
+		} else if l.Set != set && len(c.versions) > 0 {
+			version.counts[i] = c.versions[len(c.versions)-1].counts[i]
+		}
+	}
 	c.versions = append(c.versions, version)
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -114,11 +149,18 @@ func (c *attachedCounts) all() []countVersion {
 	return append([]countVersion(nil), c.versions...)
 }
 
-func (c *attachedCounts) stop() { c.watcher.Stop() }
+func (c *attachedCounts) stop() {
+	for _, watcher := range c.watchers {
+		watcher.Stop()
+	}
+}
 
 func (c *attachedCounts) gates(t *Trial) {
-	for _, gate := range c.watcher.Report().Gates(blindLimit) {
-		gate.Name = fmt.Sprintf("%s-gateway", gate.Name)
-		t.Result.Gates = append(t.Result.Gates, gate)
+	for _, watcher := range c.watchers {
+		report := watcher.Report()
+		for _, gate := range report.Gates(blindLimit) {
+			gate.Name = fmt.Sprintf("%s-%s", gate.Name, strings.ToLower(report.Kind))
+			t.Result.Gates = append(t.Result.Gates, gate)
+		}
 	}
 }

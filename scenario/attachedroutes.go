@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+//go:embed attachedroute.yaml
+var attachedManifest string
+
 var attachedRoutes = &Scenario{
 	Scenario: result.Scenario{
 		Name:     "attached-routes",
@@ -23,25 +27,34 @@ var attachedRoutes = &Scenario{
 		Method: "All routes are created at once by a few parallel writers, each attached to every listener through a host name of its own there; " +
 			"when the count of every listener is right and has stayed right for a while, every route is asked once and all are deleted. Every version of the Gateway's status is " +
 			"watched. Times count from the sending of the first write; beside them stand the residuals that published benchmarks print: the time " +
-			"since the last write was answered. Status writes and who made them come from the API server's audit log.",
+			"since the last write was answered. While all are there, single routes come on top and go again. Status writes and who made them " +
+			"come from the API server's audit log. With isolation joined, each route names the Gateway of every implementation of the run, " +
+			"and each of them is watched by a clock of its own.",
 		Headline: []string{"setup", "teardown", "accepted", "gateway-writes", "route-writes"},
 	},
+	Joins: true,
 	Parameters: []Parameter{
 		{Name: "routes", Default: 1000, Min: 1, Max: 40000, Help: "routes to attach"},
 		{Name: "listeners", Default: 2, Min: 1, Max: 16, Help: "listeners of the Gateway; each route attaches to all of them"},
 		{Name: "writers", Default: 8, Min: 1, Max: 256, Help: "writes under way at once"},
 		{Name: "limit", Default: 5 * time.Minute, Min: float64(time.Second), Max: float64(2 * time.Hour), Help: "how long the counts are waited for, each way"},
+		{Name: "listenerSets", Default: 0, Min: 0, Max: 15, Help: "ListenerSets beside the Gateway's own listeners; each route attaches to them too"},
+		{Name: "setListeners", Default: 2, Min: 1, Max: 15, Help: "listeners of each ListenerSet"},
+		{Name: "increments", Default: 5, Min: 0, Max: 1000, Help: "how often a single route comes on top of all others and goes again"},
 		{Name: "hold", Default: 3 * time.Second, Min: float64(100 * time.Millisecond), Max: float64(10 * time.Minute), Help: "how long a right count must stay right"},
 	},
-	Check: func(v map[string]any) []error { return shorter(v, "hold", "limit") },
+	Check: func(v map[string]any) []error { return slices.Concat(shorter(v, "hold", "limit"), checkListeners(v)) },
 	Writes: func(v Values) []Write {
-		return []Write{
-			{"create", "Namespace", 1}, {"create", "Deployment", 1}, {"create", "Service", 1}, {"create", "Gateway", 1},
-			{"create", "HTTPRoute", v.Int("routes")}, {"delete", "HTTPRoute", v.Int("routes")}, {"delete", "Namespace", 1},
+		routes := v.Int("routes") + v.Int("increments")
+		all := []Write{{"create", "Namespace", 1}, {"create", "Deployment", 1}, {"create", "Service", 1}, {"create", "Gateway", 1}}
+		if sets := v.Int("listenerSets"); sets > 0 {
+			all = append(all, Write{"change", "Gateway", 1}, Write{"create", "ListenerSet", sets})
 		}
+		return append(all, Write{"create", "HTTPRoute", routes}, Write{"delete", "HTTPRoute", routes}, Write{"delete", "Namespace", 1})
 	},
 	Estimate: func(v Values) time.Duration {
-		return 30*time.Second + 2*v.Duration("hold") + time.Duration(v.Int("routes"))*40*time.Millisecond
+		return 30*time.Second + 2*v.Duration("hold") + time.Duration(v.Int("routes"))*40*time.Millisecond +
+			time.Duration(v.Int("increments"))*2*(singleHold+200*time.Millisecond)
 	},
 	Run: func(ctx context.Context, t *Trial) error { return (&attachment{Trial: t}).run(ctx) },
 }
@@ -54,6 +67,10 @@ type attachment struct {
 	status    *routeStatus
 	up, down  phase
 	swept     sweep
+	singles   []single
+	rivals    []*rival
+	// entries are by controller, when all routes were there.
+	entries map[string]entryCount
 }
 
 // phase is one direction: all routes created, or all deleted.
@@ -80,19 +97,16 @@ func (p *phase) began() time.Time {
 func (p *phase) lastAnswered() time.Time { return latest(p.answered) }
 
 // complete is when every listener's count was right, or zero.
-func (p *phase) complete() time.Time {
-	for _, at := range p.reached {
+func (p *phase) complete() time.Time { return complete(p.reached) }
+
+// complete is the last of the instants, or zero where one is.
+func complete(instants []time.Time) time.Time {
+	for _, at := range instants {
 		if at.IsZero() {
 			return time.Time{}
 		}
 	}
-	return latest(p.reached)
-}
-
-func sorted(instants []time.Time) []time.Time {
-	all := slices.Clone(instants)
-	slices.SortFunc(all, time.Time.Compare)
-	return all
+	return latest(instants)
 }
 
 func latest(instants []time.Time) time.Time {
@@ -114,20 +128,60 @@ func (a *attachment) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.counts, err = watchCounts(ctx, a.Trial, a.listeners); err != nil {
+	a.listeners = append(a.listeners, setListeners(a.Values.Int("listenerSets"), a.Values.Int("setListeners"))...)
+	if err := a.addSets(ctx); err != nil {
+		return err
+	}
+	if err := a.addRivals(ctx); err != nil {
+		return err
+	}
+	a.Begin()
+	if a.counts, err = watchCounts(ctx, a.Trial, GatewayName, a.listeners); err != nil {
 		return Invalid{err}
 	}
 	defer a.counts.stop()
-	if a.status, err = watchRouteStatus(ctx, a.Trial); err != nil {
+	if a.status, err = watchRouteStatus(ctx, a.Trial, a.Target.ControllerName, 1+len(a.sets())); err != nil {
 		return Invalid{err}
 	}
 	defer a.status.stop()
-	writes, err := watchStatusWrites(ctx, a.Trial)
+	defer a.stopRivals()
+	if err := a.watchRivals(ctx); err != nil {
+		return err
+	}
+	writes, err := watchStatusWrites(ctx, a.Trial, a.controllers())
 	if err != nil {
 		return Invalid{err}
 	}
 	defer writes.stop()
 	watch := startSelfWatch()
+	if err := a.cycle(ctx, stage); err != nil {
+		return err
+	}
+	watch.gates(a.Trial)
+	a.status.gates(a.Trial)
+	a.counts.gates(a.Trial)
+	a.report()
+	written, err := writes.report(ctx, a.made())
+	if err != nil {
+		return err
+	}
+	a.joinedTable(written)
+	return nil
+}
+
+// made is how many routes came and went.
+func (a *attachment) made() int {
+	n := len(a.up.sent)
+	for _, s := range a.singles {
+		if s.more {
+			n++
+		}
+	}
+	return n
+}
+
+// cycle is all that routes go through.
+func (a *attachment) cycle(ctx context.Context, stage *stage) error {
 	routes := a.Values.Int("routes")
 	if err := a.phase(ctx, &a.up, routes, "creating", a.create); err != nil {
 		return err
@@ -136,11 +190,20 @@ func (a *attachment) run(ctx context.Context) error {
 		a.Broken("wrong-count-after-setup")
 	}
 	a.Progress("asking every route")
+	var err error
 	if a.swept, err = sweepRoutes(ctx, stage, routeHosts(routes, a.listeners)); err != nil {
 		return Invalid{err}
 	}
 	if a.swept.right != a.swept.asked {
 		a.Broken("not-served")
+	}
+	if err := a.readEntries(ctx); err != nil {
+		return err
+	}
+	if !a.up.complete().IsZero() { // what is on top of a wrong count tells nothing
+		if err := a.oneMore(ctx); err != nil {
+			return err
+		}
 	}
 	if err := a.phase(ctx, &a.down, 0, "deleting", a.delete); err != nil {
 		return err
@@ -148,11 +211,7 @@ func (a *attachment) run(ctx context.Context) error {
 	if a.down.complete().IsZero() {
 		a.Broken("wrong-count-after-teardown")
 	}
-	watch.gates(a.Trial)
-	a.status.gates(a.Trial)
-	a.counts.gates(a.Trial)
-	a.report()
-	return writes.report(ctx, routes)
+	return nil
 }
 
 // phase performs all writes and waits until every listener's count is want,
@@ -188,7 +247,7 @@ func (a *attachment) phase(ctx context.Context, p *phase, want int, doing string
 		return Invalid{fmt.Errorf("%s routes, after %d of %d: %w", doing, done, n, err)}
 	}
 	a.Event(time.Now(), "last answered", "")
-	p.reached = a.counts.settle(ctx, want, a.Values.Duration("limit"), a.Values.Duration("hold"), a.Progress)
+	a.settleAll(ctx, p)
 	return ctx.Err()
 }
 
@@ -230,15 +289,30 @@ func (a *attachment) delete(ctx context.Context, i int) error {
 
 func (a *attachment) route(i int) (client.Object, error) {
 	name := attachedName(i)
-	objects, err := a.render("route.yaml", routeManifest, map[string]any{
-		"Name": name, "Namespace": a.Namespace, "Gateway": GatewayName,
+	objects, err := a.render("attachedroute.yaml", attachedManifest, map[string]any{
+		"Name": name, "Namespace": a.Namespace, "Parents": a.parents(),
 		"Hosts": attachedHosts(i, a.listeners), "Marker": marker.Expect(name, 1).Filter(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(objects) != 1 {
-		return nil, errors.New("route.yaml is not one object")
+		return nil, errors.New("attachedroute.yaml is not one object")
 	}
 	return objects[0], nil
+}
+
+// A parent is what a route attaches to.
+type parent struct{ Kind, Name string }
+
+// parents are the Gateway, its ListenerSets, and the Gateways of rivals.
+func (a *attachment) parents() []parent {
+	all := []parent{{"Gateway", GatewayName}}
+	for _, set := range a.sets() {
+		all = append(all, parent{"ListenerSet", set})
+	}
+	for _, r := range a.rivals {
+		all = append(all, parent{"Gateway", r.gateway})
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ func (a *attachment) report() {
 	a.phaseMetrics("setup", "created", &a.up)
 	a.phaseMetrics("teardown", "deleted", &a.down)
 	a.acceptance()
+	a.singleMetrics()
 	a.Metric("answers-right", result.Count(fmt.Sprintf("Right answers when every route was asked once (of %d)", a.swept.asked), a.swept.right).Higher())
 	a.countSeries()
 	a.findCounts("setup", &a.up)
@@ -21,6 +23,7 @@ func (a *attachment) report() {
 	a.findOvercount()
 	a.findUntruth()
 	a.instantsTable()
+	a.entriesTable()
 }
 
 // phaseMetrics adds the times of one direction: absolute, and the residuals
@@ -37,7 +40,7 @@ func (a *attachment) phaseMetrics(name, verb string, p *phase) {
 		if !at.IsZero() {
 			value = at.Sub(from).Seconds()
 		}
-		a.Metric(metric, single(title, value, limit).Lower())
+		a.Metric(metric, oneValue(title, value, limit).Lower())
 	}
 	one(name, fmt.Sprintf("All %d routes %s, until every listener counts right (from the first write)", n, verb), p.complete(), p.began())
 	one(name+"-residual", "The same from the last write's answer, as published benchmarks print it", p.complete(), p.lastAnswered())
@@ -47,8 +50,8 @@ func (a *attachment) phaseMetrics(name, verb string, p *phase) {
 	}
 }
 
-// single is a metric of one value, which is censored where it is infinite.
-func single(title string, v, limit float64) result.Metric {
+// oneValue is a metric of one value, which is censored where it is infinite.
+func oneValue(title string, v, limit float64) result.Metric {
 	if math.IsInf(v, 0) {
 		return result.Metric{Title: title, Unit: "s", Censored: 1, Limit: limit}
 	}
@@ -65,7 +68,6 @@ func (a *attachment) acceptance() {
 	current := a.status.instants()
 	began := a.up.began()
 	var each []float64
-	last := began
 	for i, sent := range a.up.sent {
 		at, ok := current[attachedName(i)]
 		if !ok {
@@ -73,17 +75,14 @@ func (a *attachment) acceptance() {
 			continue
 		}
 		each = append(each, at.Sub(sent).Seconds())
-		if at.After(last) {
-			last = at
-		}
 	}
 	limit := a.Values.Duration("limit").Seconds()
 	a.Samples("route-status", "A route's status current, from its own write", each, stat.Options{Limit: limit})
-	all := last.Sub(began).Seconds()
-	if len(current) < len(a.up.sent) {
-		all = math.Inf(1)
+	all := math.Inf(1)
+	if last := a.allAccepted(a.status); !last.IsZero() {
+		all = last.Sub(began).Seconds()
 	}
-	a.Metric("accepted", single("Every route's status current, from the first write", all, limit).Lower())
+	a.Metric("accepted", oneValue("Every route's status current, from the first write", all, limit).Lower())
 }
 
 // countSeries is the picture: what existed and what was counted, over time.
@@ -126,18 +125,31 @@ type steps struct{ at, count result.Numbers }
 
 // existing is how many routes there were, stepping as each write was answered.
 func (a *attachment) existing() steps {
+	type change struct {
+		at time.Time
+		by int
+	}
+	var changes []change
+	for _, at := range a.up.answered {
+		changes = append(changes, change{at, 1})
+	}
+	for _, s := range a.singles {
+		by := -1
+		if s.more {
+			by = 1
+		}
+		changes = append(changes, change{s.answered, by})
+	}
+	for _, at := range a.down.answered {
+		changes = append(changes, change{at, -1})
+	}
+	slices.SortStableFunc(changes, func(x, y change) int { return x.at.Compare(y.at) })
 	var s steps
 	n := 0
-	for _, p := range []*phase{&a.up, &a.down} {
-		step := 1
-		if p.want == 0 {
-			step = -1
-		}
-		for _, at := range sorted(p.answered) {
-			n += step
-			s.at = append(s.at, a.At(at))
-			s.count = append(s.count, float64(n))
-		}
+	for _, c := range changes {
+		n += c.by
+		s.at = append(s.at, a.At(c.at))
+		s.count = append(s.count, float64(n))
 	}
 	return s
 }
@@ -187,7 +199,7 @@ func (a *attachment) findCounts(name string, p *phase) {
 func (a *attachment) countAt(i int, p *phase) string {
 	end := time.Now()
 	if p == &a.up {
-		end = a.down.began()
+		end = a.shrinks()
 	}
 	shown := "absent"
 	for _, v := range a.counts.all() {
@@ -204,7 +216,7 @@ func (a *attachment) countAt(i int, p *phase) string {
 func (a *attachment) findOvercount() {
 	var over, back []string
 	previous := make([]int, len(a.listeners))
-	downAt := a.down.began()
+	downAt := a.shrinks()
 	for _, v := range a.counts.all() {
 		possible := a.possible(v.at)
 		for i, count := range v.counts {
@@ -246,7 +258,25 @@ func (a *attachment) possible(at time.Time) int {
 			deleted++
 		}
 	}
+	for _, s := range a.singles {
+		if s.more && !s.sent.After(at) {
+			created++
+		}
+		if !s.more && s.answered.Before(at.Add(-a.lag())) {
+			deleted++
+		}
+	}
 	return created - deleted
+}
+
+// shrinks is when the first route was deleted.
+func (a *attachment) shrinks() time.Time {
+	for _, s := range a.singles {
+		if !s.more {
+			return s.sent
+		}
+	}
+	return a.down.began()
 }
 
 // lag is how far a count may trail what exists before it is called wrong: a

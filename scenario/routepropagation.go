@@ -2,12 +2,13 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatemark/gatemark/kube"
-	"github.com/gatemark/gatemark/marker"
 	"github.com/gatemark/gatemark/measure/probe"
 	"github.com/gatemark/gatemark/result"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,13 +18,15 @@ var routePropagation = &Scenario{
 	Scenario: result.Scenario{
 		Name:     "route-propagation",
 		Title:    "Route propagation",
-		Question: "How long until a new route is in force on every replica of the data plane, and do users see errors on the way?",
+		Question: "How long until a new, changed or deleted route is in force on every replica of the data plane, and do users see errors on the way?",
 		Method: "Routes are created one after another; each stays. A route has a host name and a marker of its own, so an answer proves " +
 			"which route in which generation served it. Every replica is asked once in each step, on a connection that is kept and on new " +
 			"ones, from before the write on: it must answer 404 first. The clock starts before the write is sent. Four clocks run for each " +
 			"route: API answered; status current (Accepted and ResolvedRefs true in the observed generation); first served; served for " +
 			"good, which is the first right answer after the last one that was not right, on every replica and kind of connection. A route " +
-			"that is not served for good within the limit is censored: it counts as slower than all that were seen.",
+			"that is not served for good within the limit is censored: it counts as slower than all that were seen. Then, with all these " +
+			"routes in place, the other kinds of change take turns, each on a route of its own, measured in the same way: before the " +
+			"write every replica must answer as the route was.",
 		Headline: []string{"stable", "first-served", "status", "errors"},
 	},
 	Parameters: []Parameter{
@@ -35,19 +38,33 @@ var routePropagation = &Scenario{
 		{Name: "settle", Default: 250 * time.Millisecond, Min: float64(10 * time.Millisecond), Max: float64(time.Minute), Help: "how long answers must stay right"},
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "backend pods"},
 		{Name: "configChecks", Default: 50, Min: 0, Max: 40000, Help: "routes whose time is held against the proxy's own configuration dump, evenly spread"},
+		{Name: "shapes", Default: "host", Help: "what routes match by, in turns: all, or some of " + strings.Join(shapeNames(), ", ")},
+		{Name: "changes", Default: kindCreate, Help: "kinds of change beside " + kindCreate + ": all, or some of " + strings.Join(kindNames(), ", ")},
+		{Name: "rounds", Default: 10, Min: 1, Max: 10000, Help: "how often each kind of change but " + kindCreate + " is made"},
 	},
-	Check: func(v map[string]any) []error { return shorter(v, "settle", "limit") },
-	Writes: func(v Values) []Write {
-		return []Write{
-			{"create", "Namespace", 1}, {"create", "Deployment", 1}, {"create", "Service", 1}, {"create", "Gateway", 1},
-			{"create", "HTTPRoute", v.Int("routes")}, {"delete", "Namespace", 1},
-		}
+	Check: func(v map[string]any) []error {
+		return slices.Concat(shorter(v, "settle", "limit"), lists(v, "shapes", shapeNames()), lists(v, "changes", kindNames()))
 	},
+	Writes: propagationWrites,
 	Estimate: func(v Values) time.Duration {
 		each := v.Duration("settle") + 150*time.Millisecond
-		return 25*time.Second + time.Duration(v.Int("routes"))*each
+		changes := v.Int("rounds") * (len(v.list("changes", kindNames())) - 1)
+		return 25*time.Second + time.Duration(v.Int("routes")+changes)*each
 	},
 	Run: func(ctx context.Context, t *Trial) error { return (&propagation{Trial: t}).run(ctx) },
+}
+
+// propagationWrites lists what a trial writes.
+func propagationWrites(v Values) []Write {
+	all := []Write{
+		{"create", "Namespace", 1}, {"create", "Deployment", 1}, {"create", "Service", 1}, {"create", "Gateway", 1},
+		{"create", "HTTPRoute", v.Int("routes")}, {"delete", "Namespace", 1},
+	}
+	if changes := v.Int("rounds") * (len(v.list("changes", kindNames())) - 1); changes > 0 {
+		all = append(all, Write{"create", "Deployment", len(singleBackends)}, Write{"create", "Service", len(singleBackends) + 1},
+			Write{"change", "HTTPRoute or EndpointSlice", changes})
+	}
+	return all
 }
 
 // propagation is one trial of route-propagation.
@@ -58,16 +75,31 @@ type propagation struct {
 	config *configClock
 	checks int
 	routes []propagated
+	// changes are those of other kinds, in the order in which they were made.
+	changes []propagated
+	// examples counts those that are kept, by kind.
+	examples map[string]int
+	// unready are the subjects of changes that were not as they had been written
+	// before a change, in words.
+	unready []string
 }
 
-// propagated is what was seen of one route.
+// propagated is what was seen of one change: of a new route, where it is one of
+// propagation.routes.
 type propagated struct {
+	kind     string
 	name     string
 	answered time.Duration // since t0
 	at       time.Time     // t0
 	outcome  *probe.Outcome
 	status   time.Duration // since t0; negative where not seen
-	config   []configInstant
+	// silent is set where no status tells of the change.
+	silent bool
+	// shape is what a new route matches by.
+	shape  string
+	config []configInstant
+	// moved is at how many lanes late probes matter.
+	moved int
 }
 
 func (p *propagation) run(ctx context.Context) error {
@@ -79,21 +111,18 @@ func (p *propagation) run(ctx context.Context) error {
 		return Invalid{err}
 	}
 	defer p.prober.Close()
-	if p.status, err = watchRouteStatus(ctx, p.Trial); err != nil {
+	if p.status, err = watchRouteStatus(ctx, p.Trial, p.Target.ControllerName, 1); err != nil {
 		return Invalid{err}
 	}
 	defer p.status.stop()
 	p.config = openConfigClock(ctx, p.Trial, stage)
 	defer p.config.close()
 	watch := startSelfWatch()
-	total := p.Values.Int("routes")
-	for i := range total {
-		p.Progress("route %d of %d", i+1, total)
-		route, err := p.one(ctx, i)
-		if err != nil {
-			return fmt.Errorf("after %d of %d routes: %w", i, total, err)
-		}
-		p.routes = append(p.routes, route)
+	if err := p.create(ctx); err != nil {
+		return err
+	}
+	if err := p.takeTurns(ctx); err != nil {
+		return err
 	}
 	watch.gates(p.Trial)
 	p.status.gates(p.Trial)
@@ -116,21 +145,71 @@ func (p *propagation) options() probe.Options {
 // oldLimit bounds the wait for the old state before a route is created.
 const oldLimit = 30 * time.Second
 
-// one creates a route and measures until it is in force everywhere.
-func (p *propagation) one(ctx context.Context, i int) (propagated, error) {
-	name := fmt.Sprintf("route-%05d", i)
-	expect := marker.Expect(name, 1)
-	host := name + ".gatemark.test"
-	objects, err := p.render("route.yaml", routeManifest, map[string]any{
-		"Name": name, "Namespace": p.Namespace, "Gateway": GatewayName, "Hosts": []string{host}, "Marker": expect.Filter(),
-	})
-	if err != nil {
-		return propagated{}, Invalid{err}
+// hopeless is after how many new routes in a row that were never served no more
+// are created: each of them takes the whole limit.
+const hopeless = 5
+
+// create creates the routes.
+func (p *propagation) create(ctx context.Context) error {
+	total := p.Values.Int("routes")
+	forms := p.Values.list("shapes", shapeNames())
+	never := 0
+	for i := range total {
+		p.Progress("route %d of %d", i+1, total)
+		s, err := p.creation(i, forms[i%len(forms)])
+		if err != nil {
+			return Invalid{err}
+		}
+		route, err := p.one(ctx, s, oldLimit)
+		if err != nil {
+			return fmt.Errorf("after %d of %d routes: %w", i, total, err)
+		}
+		if p.due(i) {
+			route.config = p.config.read(ctx, route.name)
+		}
+		route.shape = forms[i%len(forms)]
+		p.routes = append(p.routes, route)
+		if never++; len(route.outcome.Censored()) == 0 {
+			never = 0
+		}
+		if never == hopeless && i+1 < total {
+			p.Note("After %d routes in a row that were never served no more were created: %d of %d.", never, i+1, total)
+			return nil
+		}
 	}
-	old := probe.Answers(404)
+	return nil
+}
+
+// creation is the step that creates the i-th route.
+func (p *propagation) creation(i int, shaped string) (step, error) {
+	name := fmt.Sprintf("route-%05d", i)
+	at := slices.IndexFunc(shapes, func(s shape) bool { return s.name == shaped })
+	form := shapes[at].form(name)
+	object, err := p.routeObject(name, form)
+	q := form.asks()
+	q.Old, q.New = probe.Answers(404), probe.Serves(form.marker(name, nil))
 	// Some data planes open a listener's port with its first route only.
-	old.Refused = i == 0
-	inquiry, err := p.prober.Ask(probe.Question{Host: host, Old: old, New: probe.Serves(expect)})
+	q.Old.Refused = i == 0
+	return step{kindCreate, name, q, func(ctx context.Context) (*routeVersion, error) { return p.makeRoute(ctx, object) }}, err
+}
+
+// makeRoute creates a route, and returns its version.
+func (p *propagation) makeRoute(ctx context.Context, object client.Object) (*routeVersion, error) {
+	if err := kube.Create(ctx, p.Kube, object); err != nil {
+		return nil, err
+	}
+	version := versionOf(object)
+	return &version, nil
+}
+
+// errUnready is in the error of a change that could not be made because what
+// was there before it was not in force.
+var errUnready = errors.New("not every replica answers as it should before the change")
+
+// one makes a change and measures until it is in force everywhere. It waits at
+// most so long for the old state.
+func (p *propagation) one(ctx context.Context, s step, oldLimit time.Duration) (propagated, error) {
+	inquiry, err := p.prober.Ask(s.question)
 	if err != nil {
 		return propagated{}, Invalid{err}
 	}
@@ -138,43 +217,59 @@ func (p *propagation) one(ctx context.Context, i int) (propagated, error) {
 	waiting, cancel := context.WithTimeout(ctx, oldLimit)
 	defer cancel()
 	if err := inquiry.Old(waiting); err != nil {
-		return propagated{}, Invalid{fmt.Errorf("route %s, before it was created: %w", name, err)}
+		return propagated{}, Invalid{fmt.Errorf("route %s, before %s: %w: %w", s.name, s.kind, errUnready, err)}
 	}
 	t0 := time.Now()
 	inquiry.Mark(t0)
-	if err := kube.Create(ctx, p.Kube, client.Object(objects[0])); err != nil {
+	version, err := s.write(ctx)
+	if err != nil {
 		return propagated{}, Invalid{err}
 	}
 	answered := time.Since(t0)
+	p.Changed(t0)
 	outcome, err := inquiry.Wait(ctx)
 	if err != nil {
 		return propagated{}, Invalid{err}
 	}
 	if err := outcome.Valid(); err != nil {
-		return propagated{}, Invalid{fmt.Errorf("route %s: %w", name, err)}
+		return propagated{}, Invalid{fmt.Errorf("route %s, %s: %w", s.name, s.kind, err)}
 	}
-	for i := range outcome.Lanes {
-		outcome.Lanes[i].Samples = nil // judged; 3000 routes of them fill the memory
+	change := propagated{kind: s.kind, name: s.name, at: t0, answered: answered, outcome: outcome, status: -1, silent: version == nil, moved: moved(outcome)}
+	p.slim(s.kind, outcome)
+	p.seize(s.kind, outcome)
+	if version != nil {
+		if at, ok := p.status.accepted(ctx, *version, t0.Add(p.Values.Duration("limit"))); ok {
+			change.status = at.Sub(t0)
+		}
 	}
-	p.seize(outcome)
-	route := propagated{name: name, at: t0, answered: answered, outcome: outcome, status: -1}
-	if at, ok := p.status.accepted(ctx, name, t0.Add(p.Values.Duration("limit"))); ok {
-		route.status = at.Sub(t0)
-	}
-	if p.due(i) {
-		route.config = p.config.read(ctx, name)
-	}
-	return route, nil
+	return change, nil
 }
 
-// seize takes evidence while the first route that is broken is there to see.
-func (p *propagation) seize(outcome *probe.Outcome) {
+// keptExamples bounds the examples of errors that are kept of a kind of change.
+const keptExamples = 1000
+
+// slim drops what has been judged: thousands of routes of it fill the memory.
+func (p *propagation) slim(kind string, o *probe.Outcome) {
+	if p.examples == nil {
+		p.examples = map[string]int{}
+	}
+	for i := range o.Lanes {
+		lane := &o.Lanes[i]
+		lane.Samples, lane.Origins = nil, nil
+		if p.examples[kind] += len(lane.Examples); p.examples[kind] > keptExamples {
+			lane.Examples = nil
+		}
+	}
+}
+
+// seize takes evidence while the first that is broken is there to see.
+func (p *propagation) seize(kind string, outcome *probe.Outcome) {
 	if len(outcome.Censored()) > 0 {
-		p.Broken("never-served")
+		p.Broken(map[bool]string{true: "never-served", false: "change-ignored"}[kind == kindCreate])
 	}
 	errors := outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.Transition })
 	if errors.ErrorCount() > 0 {
-		p.Broken("errors")
+		p.Broken(map[bool]string{true: "errors", false: "change-errors"}[kind == kindCreate])
 	}
 	if slices.ContainsFunc(outcome.Lanes, func(l probe.Lane) bool { return len(l.Misrouted) > 0 }) {
 		p.Broken("misrouted")

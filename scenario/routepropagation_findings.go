@@ -78,14 +78,13 @@ func (p *propagation) findErrors() {
 	p.Find("errors", result.Broken,
 		fmt.Sprintf("while new routes came into force, users got %d errors (%s) in %d probes, at %d of %d routes; only 404 until it is served, and the right answer from then on, would be correct",
 			total.ErrorCount(), classes(total), total.Sent, routes, len(p.routes)),
-		result.Evidence{Name: "first errors of each replica and kind of connection", Text: excerpt(p.examples())})
+		result.Evidence{Name: "first errors of each replica and kind of connection", Text: excerpt(examples(rows(p.routes)))})
 }
 
 // examples are the first errors, in words.
-func (p *propagation) examples() []string {
+func examples(changes []*propagated) []string {
 	var lines []string
-	for i := range p.routes {
-		r := &p.routes[i]
+	for _, r := range changes {
 		for j := range r.outcome.Lanes {
 			lane := &r.outcome.Lanes[j]
 			for _, e := range lane.Examples {
@@ -107,10 +106,10 @@ func (p *propagation) examples() []string {
 func (p *propagation) findMisrouted() {
 	counts := map[string]int{}
 	n := 0
-	for i := range p.routes {
-		for j := range p.routes[i].outcome.Lanes {
-			for from, k := range p.routes[i].outcome.Lanes[j].Misrouted {
-				counts[fmt.Sprintf("%s was answered by %s", p.routes[i].name, from)] += k
+	for _, r := range p.all() {
+		for i := range r.outcome.Lanes {
+			for from, k := range r.outcome.Lanes[i].Misrouted {
+				counts[fmt.Sprintf("%s was answered by %s", r.name, from)] += k
 				n += k
 			}
 		}

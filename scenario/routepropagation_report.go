@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gatemark/gatemark/measure/probe"
@@ -28,10 +29,26 @@ const (
 // findings.
 func (p *propagation) report() {
 	p.metrics()
+	p.changeMetrics()
 	p.series()
 	p.figures()
+	p.shapesTable()
+	p.changesTable()
 	p.findings()
+	p.changeFindings()
 	p.probeGates()
+}
+
+// all are the new routes and the other changes.
+func (p *propagation) all() []*propagated {
+	var all []*propagated
+	for i := range p.routes {
+		all = append(all, &p.routes[i])
+	}
+	for i := range p.changes {
+		all = append(all, &p.changes[i])
+	}
+	return all
 }
 
 // kinds are the kinds of connections that were probed.
@@ -51,6 +68,20 @@ func (r *propagated) after(instant time.Time) float64 {
 		return math.Inf(1)
 	}
 	return instant.Sub(r.at).Seconds()
+}
+
+// lead is for how long the status was current before traffic was right: negative
+// where traffic was right first. NaN where either was not seen.
+func (r *propagated) lead(both probe.Connections) float64 {
+	lead := r.after(r.outcome.StableEverywhere(both)) - r.statusSeconds()
+	if math.IsInf(lead, 0) {
+		return math.NaN()
+	}
+	return lead
+}
+
+func (r *propagated) errors() probe.Counts {
+	return r.outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.Transition })
 }
 
 func (r *propagated) statusSeconds() float64 {
@@ -88,7 +119,7 @@ func (p *propagation) metrics() {
 		p.Metric("first-route", result.Value("The first route of the Gateway, served for good", "s", stable).Lower())
 	}
 	// Signed: positive where traffic came after the status said it would.
-	lead := p.collect(func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) - r.statusSeconds() })
+	lead := p.collect(func(r *propagated) float64 { return r.lead(both) })
 	p.Metric("status-lead", distribution("Served for good, after status was current (negative: before)", "s", stat.Summarize(finite(lead), stat.Options{})))
 	total := p.total()
 	// Counts in so many probes: that none was seen bounds the rate.
@@ -121,10 +152,11 @@ func (p *propagation) resolution(metric string) time.Duration {
 
 // configMetrics holds first served against the proxy's own clock.
 func (p *propagation) configMetrics() {
-	var differences []float64
+	var differences, configured []float64
 	early := 0
 	for i := range p.routes {
 		for _, c := range p.routes[i].config {
+			configured = append(configured, c.updated.Sub(p.routes[i].at.Round(0)).Seconds())
 			if first := p.routes[i].firstOn(c.replica); !first.IsZero() {
 				// The dump has milliseconds: it may say up to one too early,
 				// never too late.
@@ -144,6 +176,7 @@ func (p *propagation) configMetrics() {
 	}
 	p.Metric("first-served-after-config", distribution("First served, after the replica took its configuration (by its own clock)", "s",
 		stat.Summarize(differences, stat.Options{})))
+	p.Metric("configured", distribution("A replica has its configuration (by its own clock)", "s", stat.Summarize(configured, stat.Options{})).Lower())
 	p.Gate("served-before-configured", "answers received before the replica says that it had the route", "1", float64(early), 0)
 	p.Result.Series = append(p.Result.Series, result.Series{
 		Name: "config-clock", Title: "First served, after the replica's own configuration time",
@@ -171,17 +204,13 @@ func (r *propagated) firstOn(replica string) time.Time {
 
 // total counts the answers between the writes and service for good.
 func (p *propagation) total() probe.Counts {
-	return p.sum(func(l *probe.Lane) *probe.Counts { return &l.Transition })
+	return sum(rows(p.routes))
 }
 
 func (p *propagation) afterwards() probe.Counts {
-	return p.sum(func(l *probe.Lane) *probe.Counts { return &l.After })
-}
-
-func (p *propagation) sum(stretch func(*probe.Lane) *probe.Counts) probe.Counts {
 	var total probe.Counts
 	for i := range p.routes {
-		c := p.routes[i].outcome.Total(stretch)
+		c := p.routes[i].outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.After })
 		total.Add(&c)
 	}
 	return total
@@ -190,81 +219,115 @@ func (p *propagation) sum(stretch func(*probe.Lane) *probe.Counts) probe.Counts 
 func (p *propagation) flaps() int {
 	n := 0
 	for i := range p.routes {
-		for j := range p.routes[i].outcome.Lanes {
-			n += p.routes[i].outcome.Lanes[j].Flaps
-		}
+		n += p.routes[i].flaps()
+	}
+	return n
+}
+
+func (r *propagated) flaps() int {
+	n := 0
+	for i := range r.outcome.Lanes {
+		n += r.outcome.Lanes[i].Flaps
 	}
 	return n
 }
 
 func (p *propagation) probeGates() {
-	realtime := 0
-	for i := range p.routes {
-		if p.routes[i].outcome.Realtime {
+	realtime, lanes, late := 0, 0, 0
+	var counts probe.Counts
+	for _, r := range p.all() {
+		if r.outcome.Realtime {
 			realtime++
 		}
+		during, after := r.errors(), r.outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.After })
+		counts.Add(&during)
+		counts.Add(&after)
+		late += r.moved
+		for i := range r.outcome.Lanes {
+			if r.outcome.Lanes[i].First.Seen() {
+				lanes++
+			}
+		}
 	}
-	p.Note("The prober's thread ran before all ordinary ones at %d of %d routes.", realtime, len(p.routes))
-	counts := p.total()
-	after := p.afterwards()
-	counts.Add(&after)
+	p.Note("The prober's thread ran before all ordinary ones at %d of %d changes.", realtime, len(p.all()))
 	if counts.Sent == 0 {
 		return
 	}
 	p.Gate("late-probes", "probes begun more than 1 ms after they were due", "ratio", float64(counts.Late)/float64(counts.Sent), lateLimit)
-	p.Gate("late-at-change", "changes that late probes may have moved by more than 5 ms and more than a tenth of their time", "ratio", p.moved(), movedLanes)
+	p.Gate("late-at-change", "changes that late probes may have moved by more than 5 ms and more than a tenth of their time", "ratio", float64(late)/float64(max(lanes, 1)), movedLanes)
 }
 
-// moved is the share of the lanes at which late probes matter.
-func (p *propagation) moved() float64 {
-	var moved, all float64
-	for i := range p.routes {
-		o := p.routes[i].outcome
-		for j := range o.Lanes {
-			lane := &o.Lanes[j]
-			if !lane.First.Seen() {
-				continue
-			}
-			all++
-			took := lane.First.By.Sub(o.T0)
-			if o.Lateness(lane) > max(movedLimit, time.Duration(movedShare*float64(took))) {
-				moved++
-			}
+// moved counts the lanes at which late probes matter.
+func moved(o *probe.Outcome) int {
+	n := 0
+	for i := range o.Lanes {
+		lane := &o.Lanes[i]
+		if !lane.First.Seen() {
+			continue
+		}
+		took := lane.First.By.Sub(o.T0)
+		if o.Lateness(lane) > max(movedLimit, time.Duration(movedShare*float64(took))) {
+			n++
 		}
 	}
-	return moved / max(all, 1)
+	return n
 }
 
 func (p *propagation) series() {
-	n := len(p.routes)
-	column := func(name, title string, of func(*propagated) float64) result.Column {
-		values := make(result.Numbers, n)
-		for i := range p.routes {
-			values[i] = of(&p.routes[i])
+	p.Result.Series = append(p.Result.Series, p.changeSeries("routes", "One row for each route", "route", "route number", rows(p.routes)), p.lanes())
+	for _, k := range changeKinds {
+		if made := p.of(k.name); k.name != kindCreate && len(made) > 0 {
+			p.Result.Series = append(p.Result.Series, p.changeSeries("change-"+k.name, "One row for each change of "+k.changed, "change", "change", made))
 		}
-		return result.Column{Name: name, Title: title, Unit: "s", Values: values}
 	}
+}
+
+func rows(changes []propagated) []*propagated {
+	var all []*propagated
+	for i := range changes {
+		all = append(all, &changes[i])
+	}
+	return all
+}
+
+// of are the changes of a kind.
+func (p *propagation) of(kind string) []*propagated {
+	if kind == kindCreate {
+		return rows(p.routes)
+	}
+	return slices.DeleteFunc(rows(p.changes), func(r *propagated) bool { return r.kind != kind })
+}
+
+// changeSeries has a row for each change.
+func (p *propagation) changeSeries(name, title, number, numberTitle string, changes []*propagated) result.Series {
 	both := p.options().Connections
-	number := column("route", "route number", func(*propagated) float64 { return 0 })
-	number.Unit = "1"
-	for i := range number.Values {
-		number.Values[i] = float64(i + 1)
+	s := result.Series{Name: name, Title: title, Columns: []result.Column{{Name: number, Title: numberTitle, Unit: "1"}}}
+	for i := range changes {
+		s.Columns[0].Values = append(s.Columns[0].Values, float64(i+1))
 	}
-	errors := column("errors", "errors", func(r *propagated) float64 {
-		c := r.outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.Transition })
-		return float64(c.ErrorCount())
-	})
-	errors.Unit = "1"
-	p.Result.Series = append(p.Result.Series, result.Series{Name: "routes", Title: "One row for each route", Columns: []result.Column{
-		number,
-		column("written", "write sent, since the measurement began", func(r *propagated) float64 { return p.At(r.at) }),
-		column("api", "API answered", func(r *propagated) float64 { return r.answered.Seconds() }),
-		column("status", "status current", (*propagated).statusSeconds),
-		column("first-served", "first served", func(r *propagated) float64 { return r.after(r.outcome.First(both)) }),
-		column("served-everywhere", "served by every replica", func(r *propagated) float64 { return r.after(r.outcome.FirstEverywhere(both)) }),
-		column("stable", "served for good", func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) }),
-		errors,
-	}}, p.lanes())
+	for _, c := range []struct {
+		name, title, unit string
+		of                func(*propagated) float64
+	}{
+		{"written", "write sent, since the measurement began", "s", func(r *propagated) float64 { return p.At(r.at) }},
+		{"api", "API answered", "s", func(r *propagated) float64 { return r.answered.Seconds() }},
+		{"status", "status current", "s", (*propagated).statusSeconds},
+		{"first-served", "first served", "s", func(r *propagated) float64 { return r.after(r.outcome.First(both)) }},
+		{"served-everywhere", "served by every replica", "s", func(r *propagated) float64 { return r.after(r.outcome.FirstEverywhere(both)) }},
+		{"stable", "served for good", "s", func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) }},
+		{"lead", "served for good, after status was current", "s", func(r *propagated) float64 { return r.lead(both) }},
+		{"errors", "errors", "1", func(r *propagated) float64 { c := r.errors(); return float64(c.ErrorCount()) }},
+	} {
+		column := result.Column{Name: c.name, Title: c.title, Unit: c.unit}
+		for _, r := range changes {
+			column.Values = append(column.Values, c.of(r))
+		}
+		if (c.name == "status" || c.name == "lead") && len(changes) > 0 && changes[0].silent {
+			continue
+		}
+		s.Columns = append(s.Columns, column)
+	}
+	return s
 }
 
 // lanes has one row for each route, replica and kind of connection.
@@ -297,27 +360,29 @@ func (p *propagation) lanes() result.Series {
 	}}
 }
 
+// figures draw shares first and what goes over the number of routes last: what
+// the planes used for it is drawn below.
 func (p *propagation) figures() {
-	p.Result.Figures = append(p.Result.Figures,
-		result.Figure{
-			Name: "propagation", Title: "Time to be in force, over the number of routes",
-			Caption: "Each dot is one route: how long after its write was sent every replica served it for good. A rising cloud means that a change costs more the more routes there are.",
-			Kind:    "scatter", XTitle: "route number", YTitle: "since the write was sent", YUnit: "s",
-			Lines: []result.Line{
-				{Title: "served for good", Series: "routes", X: "route", Y: "stable"},
-				{Title: "status current", Series: "routes", X: "route", Y: "status"},
-			},
+	p.Result.Figures = append(p.Result.Figures, result.Figure{
+		Name: "propagation-shares", Title: "Share of routes in force within a time",
+		Kind: "ecdf", XTitle: "since the write was sent", XUnit: "s", YTitle: "share of routes", LogX: true,
+		Lines: []result.Line{
+			{Title: "API answered", Series: "routes", X: "api"},
+			{Title: "status current", Series: "routes", X: "status"},
+			{Title: "first served", Series: "routes", X: "first-served"},
+			{Title: "served for good", Series: "routes", X: "stable"},
 		},
-		result.Figure{
-			Name: "propagation-shares", Title: "Share of routes in force within a time",
-			Kind: "ecdf", XTitle: "since the write was sent", XUnit: "s", YTitle: "share of routes", LogX: true,
-			Lines: []result.Line{
-				{Title: "API answered", Series: "routes", X: "api"},
-				{Title: "status current", Series: "routes", X: "status"},
-				{Title: "first served", Series: "routes", X: "first-served"},
-				{Title: "served for good", Series: "routes", X: "stable"},
-			},
-		})
+	})
+	p.changeFigures()
+	p.Result.Figures = append(p.Result.Figures, result.Figure{
+		Name: "propagation", Title: "Time to be in force, over the number of routes",
+		Caption: "Each dot is one route: how long after its write was sent every replica served it for good. A rising cloud means that a change costs more the more routes there are.",
+		Kind:    "scatter", XTitle: "route number", YTitle: "since the write was sent", YUnit: "s",
+		Lines: []result.Line{
+			{Title: "served for good", Series: "routes", X: "route", Y: "stable"},
+			{Title: "status current", Series: "routes", X: "route", Y: "status"},
+		},
+	})
 	if p.total().ErrorCount() > 0 {
 		p.Result.Figures = append(p.Result.Figures, result.Figure{
 			Name: "propagation-errors", Title: "Errors while a route came into force",

@@ -330,6 +330,7 @@ func TestPropagationLateProbesAtTheChange(t *testing.T) {
 			lane := &o.Lanes[0]
 			due := lane.First.By.Sub(o.T0) - ms
 			lane.Samples = append(lane.Samples, probe.Sample{Due: due, Began: due + 20*ms, Sent: due + 20*ms, Received: due + 21*ms})
+			p.routes[i].moved = moved(o)
 		}
 		p.report()
 		if g := gate(t, p.Result, "late-at-change"); g.OK != ok {

@@ -6,7 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
@@ -24,22 +26,38 @@ var routeManifest string
 const blindLimit = 50 * time.Millisecond
 
 // A routeStatus knows since when the status of each of the trial's routes is
-// current: accepted by the implementation under test, with its references
-// resolved, in the generation that was written.
+// current: accepted by an implementation for each of its parents, with its
+// references resolved, in the generation that was written.
 type routeStatus struct {
 	watcher    *history.Watcher
 	controller gatewayv1.GatewayController
+	// parents is how many of its parents have a status by the controller.
+	parents int
 
-	mu       sync.Mutex
-	current  map[string]time.Time
+	mu sync.Mutex
+	// current is of each route by its name, when it was so first.
+	current map[string]time.Time
+	// since is of each version of each route.
+	since    map[routeVersion]time.Time
 	versions int
-	changed  chan struct{} // closed and replaced at each change of current
+	changed  chan struct{} // closed and replaced at each change of since
 }
 
-func watchRouteStatus(ctx context.Context, t *Trial) (*routeStatus, error) {
+// A routeVersion is a generation of a route. A route that was deleted and made
+// again is another one, with the same generations.
+type routeVersion struct {
+	uid        types.UID
+	generation int64
+}
+
+func versionOf(o client.Object) routeVersion { return routeVersion{o.GetUID(), o.GetGeneration()} }
+
+// watchRouteStatus watches what a controller says about routes that have so
+// many parents of its own.
+func watchRouteStatus(ctx context.Context, t *Trial, controller string, parents int) (*routeStatus, error) {
 	s := &routeStatus{
-		controller: gatewayv1.GatewayController(t.Target.ControllerName),
-		current:    map[string]time.Time{}, changed: make(chan struct{}),
+		controller: gatewayv1.GatewayController(controller), parents: parents,
+		current: map[string]time.Time{}, since: map[routeVersion]time.Time{}, changed: make(chan struct{}),
 	}
 	var err error
 	s.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"), history.Options{Namespace: t.Namespace}, s.record)
@@ -53,34 +71,41 @@ func (s *routeStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
 		return
 	}
 	s.versions++
-	name := event.Object.Name
-	if _, known := s.current[name]; known || !s.isCurrent(event.Object) {
+	version := versionOf(event.Object)
+	if _, known := s.since[version]; known || !s.isCurrent(event.Object) {
 		return
 	}
-	s.current[name] = event.At
+	s.since[version] = event.At
+	if _, known := s.current[event.Object.Name]; !known {
+		s.current[event.Object.Name] = event.At
+	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
 func (s *routeStatus) isCurrent(route *gatewayv1.HTTPRoute) bool {
+	n := 0
 	for _, parent := range route.Status.Parents {
 		if parent.ControllerName != s.controller {
 			continue
 		}
 		ok, _ := kube.Current(parent.Conditions, route.Generation,
 			string(gatewayv1.RouteConditionAccepted), string(gatewayv1.RouteConditionResolvedRefs))
-		return ok
+		if !ok {
+			return false
+		}
+		n++
 	}
-	return false
+	return n >= s.parents
 }
 
-// accepted waits until the route's status is current, until the deadline.
-func (s *routeStatus) accepted(ctx context.Context, name string, deadline time.Time) (time.Time, bool) {
+// accepted waits until the status of a version is current, until the deadline.
+func (s *routeStatus) accepted(ctx context.Context, version routeVersion, deadline time.Time) (time.Time, bool) {
 	timeout := time.NewTimer(time.Until(deadline))
 	defer timeout.Stop()
 	for {
 		s.mu.Lock()
-		at, ok := s.current[name]
+		at, ok := s.since[version]
 		changed := s.changed
 		s.mu.Unlock()
 		if ok {

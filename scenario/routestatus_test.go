@@ -45,7 +45,7 @@ func TestARoutesStatusIsCurrent(t *testing.T) {
 		"of the generation before":      {routeWith(controllerName, condition("Accepted", "True", 1), resolved), false},
 		"conditions without generation": {routeWith(controllerName, condition("Accepted", "True", 0), condition("ResolvedRefs", "True", 0)), false},
 	} {
-		s := &routeStatus{controller: controllerName}
+		s := &routeStatus{controller: controllerName, parents: 1}
 		if got := s.isCurrent(c.route); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -54,7 +54,7 @@ func TestARoutesStatusIsCurrent(t *testing.T) {
 
 func TestAcceptedWaitsForTheStatusOrTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &routeStatus{controller: controllerName, current: map[string]time.Time{}, changed: make(chan struct{})}
+		s := &routeStatus{controller: controllerName, parents: 1, current: map[string]time.Time{}, since: map[routeVersion]time.Time{}, changed: make(chan struct{})}
 		began := time.Now()
 		show := func(after time.Duration, route *gatewayv1.HTTPRoute) {
 			time.AfterFunc(after, func() {
@@ -65,7 +65,7 @@ func TestAcceptedWaitsForTheStatusOrTheDeadline(t *testing.T) {
 		show(time.Second, routeWith(controllerName))
 		show(2*time.Second, good)
 		show(3*time.Second, good) // written again: it was current before
-		at, ok := s.accepted(t.Context(), "r", began.Add(time.Minute))
+		at, ok := s.accepted(t.Context(), versionOf(good), began.Add(time.Minute))
 		if !ok || at.Sub(began) != 2*time.Second {
 			t.Errorf("current after %s, %v", at.Sub(began), ok)
 		}
@@ -74,8 +74,8 @@ func TestAcceptedWaitsForTheStatusOrTheDeadline(t *testing.T) {
 			t.Errorf("current after %s", at.Sub(began))
 		}
 		began = time.Now()
-		if _, ok := s.accepted(t.Context(), "other", began.Add(4*time.Second)); ok || time.Since(began) != 4*time.Second {
-			t.Errorf("a route that is not there: %v after %s", ok, time.Since(began))
+		if _, ok := s.accepted(t.Context(), routeVersion{good.UID, 3}, began.Add(4*time.Second)); ok || time.Since(began) != 4*time.Second {
+			t.Errorf("a generation that is not there: %v after %s", ok, time.Since(began))
 		}
 	})
 }

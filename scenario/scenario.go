@@ -28,6 +28,9 @@ type Scenario struct {
 	// Estimate is how long a trial takes on a small machine, set-up and
 	// clean-up included.
 	Estimate func(v Values) time.Duration
+	// Joins tells that the scenario's routes name the Gateways of all
+	// implementations where the isolation is joined.
+	Joins bool
 	// Run performs the trial. It returns an error only where the trial could
 	// not be carried out; an implementation that misbehaves is a result.
 	Run func(ctx context.Context, t *Trial) error

@@ -30,8 +30,9 @@ const (
 	listenerPort = 80
 )
 
-// A listener of the trial's Gateway. Host may be empty.
-type listener struct{ Name, Host string }
+// A listener of the trial's Gateway. Host may be empty. Set names the
+// ListenerSet that has it, and is empty for the Gateway's own.
+type listener struct{ Name, Host, Set string }
 
 // A stage is the trial's backend and Gateway, ready to be measured.
 type stage struct {

@@ -26,19 +26,22 @@ type statusWrites struct {
 	position audit.Position
 	began    time.Time
 
+	// controllers are whose each Gateway of the trial is, by its name.
+	controllers map[string]string
+
 	inference *audit.Inference
 	watchers  []*history.Watcher
 }
 
-func watchStatusWrites(ctx context.Context, t *Trial) (*statusWrites, error) {
-	w := &statusWrites{trial: t, began: time.Now()}
+func watchStatusWrites(ctx context.Context, t *Trial, controllers map[string]string) (*statusWrites, error) {
+	w := &statusWrites{trial: t, began: time.Now(), controllers: controllers}
 	if t.AuditLog != "" {
 		var err error
 		w.position, err = audit.Mark(t.AuditLog)
 		return w, err
 	}
 	t.Note("This cluster has no audit log that can be read: who wrote a status is inferred from what changed, and writes that changed nothing are not seen.")
-	w.inference = audit.NewInference(audit.Options{Since: w.began, ControllerOf: t.controllerOf})
+	w.inference = audit.NewInference(audit.Options{Since: w.began, ControllerOf: w.controllerOf})
 	for resource, gvk := range map[string]schema.GroupVersionKind{
 		"gateways":     gatewayv1.SchemeGroupVersion.WithKind("Gateway"),
 		"httproutes":   gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"),
@@ -57,10 +60,10 @@ func watchStatusWrites(ctx context.Context, t *Trial) (*statusWrites, error) {
 	return w, nil
 }
 
-// controllerOf is whose a Gateway is: those of the trial's namespace are the
-// implementation's under test.
-func (t *Trial) controllerOf(namespace, _ string) (string, bool) {
-	return t.Target.ControllerName, namespace == t.Namespace
+// controllerOf is whose a Gateway is: those of the trial's namespace are known.
+func (w *statusWrites) controllerOf(namespace, name string) (string, bool) {
+	controller, known := w.controllers[name]
+	return controller, known && namespace == w.trial.Namespace
 }
 
 func (w *statusWrites) stop() {
@@ -70,19 +73,24 @@ func (w *statusWrites) stop() {
 }
 
 // report adds the writes of the window that ends now to the trial. routes is
-// how many routes were created and deleted in it.
-func (w *statusWrites) report(ctx context.Context, routes int) error {
+// how many routes were created and deleted in it. Where the routes are attached
+// to Gateways of several implementations, the metrics are of what the one under
+// test wrote.
+func (w *statusWrites) report(ctx context.Context, routes int) (audit.Report, error) {
 	r, err := w.read(ctx)
 	if err != nil {
-		return Invalid{err}
+		return r, Invalid{err}
 	}
 	t := w.trial
-	everyone := func(audit.Writer) bool { return true }
-	gateways, https := r.By(everyone, "gateways"), r.By(everyone, "httproutes")
+	under := func(audit.Writer) bool { return true }
+	if len(w.controllers) > 1 {
+		under = func(writer audit.Writer) bool { return writer.Name == r.Owners[t.Target.ControllerName] }
+	}
+	gateways, https := r.By(under, "gateways"), r.By(under, "httproutes")
 	t.Metric("gateway-writes", result.Count("Status writes to the Gateway", gateways.Writes).Lower())
 	t.Metric("route-writes", result.Count("Status writes to routes", https.Writes).Lower())
 	t.Metric("writes-per-route", result.Value("Status writes for each route that came and went", "1", float64(gateways.Writes+https.Writes)/float64(routes)).Lower())
-	total := r.By(everyone, "")
+	total := r.By(under, "")
 	t.Metric("write-conflicts", result.Count("Status writes refused because the object had changed", total.Conflicts).Lower())
 	if !r.Inferred {
 		t.Metric("write-noops", result.Count("Status writes that changed nothing", total.NoOps).Lower())
@@ -95,7 +103,7 @@ func (w *statusWrites) report(ctx context.Context, routes int) error {
 		t.Gate("audit-missing", "writes of our own that the audit log does not show", "1", float64(max(0, routes-r.OtherWrites)), 0)
 	}
 	t.Gate("audit-readable", "lines of the audit log that could not be understood", "1", float64(r.Malformed), 0)
-	return nil
+	return r, nil
 }
 
 func (w *statusWrites) read(ctx context.Context) (audit.Report, error) {
@@ -106,14 +114,14 @@ func (w *statusWrites) read(ctx context.Context) (audit.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, auditLimit)
 	defer cancel()
 	return audit.Read(ctx, w.position, audit.Options{
-		Since: w.began, Until: time.Now(), Namespace: w.trial.Namespace, ControllerOf: w.trial.controllerOf,
+		Since: w.began, Until: time.Now(), Namespace: w.trial.Namespace, ControllerOf: w.controllerOf,
 	})
 }
 
 func writersTable(r audit.Report) result.Table {
 	table := result.Table{
 		Name: "writers", Title: "Status writes, by who made them",
-		Columns: []string{"writer", "kind", "writes", "changed nothing", "conflicts", "errors"},
+		Columns: []string{"writer", "changed entries of", "kind", "writes", "changed nothing", "conflicts", "errors"},
 	}
 	if r.Inferred {
 		table.Title += " (inferred)"
@@ -126,7 +134,7 @@ func writersTable(r audit.Report) result.Table {
 		sort.Strings(kinds)
 		for _, kind := range kinds {
 			c := writer.Kinds[kind]
-			row := []string{strings.TrimPrefix(writer.Name, "system:serviceaccount:"), kind}
+			row := []string{strings.TrimPrefix(writer.Name, "system:serviceaccount:"), strings.Join(writer.Controllers, ", "), kind}
 			for _, n := range []int{c.Writes, c.NoOps, c.Conflicts, c.Errors} {
 				row = append(row, fmt.Sprint(n))
 			}

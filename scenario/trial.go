@@ -46,6 +46,10 @@ type Trial struct {
 	// does not wait.
 	Begun func(time.Time)
 
+	// changes are the instants of the changes that the scenario made, for those
+	// that make one after another.
+	changes []time.Time
+
 	start  time.Time
 	seized map[string][]result.Evidence
 }
@@ -94,6 +98,19 @@ func (t *Trial) Begin() {
 	if t.Begun != nil {
 		t.Begun(t.start)
 	}
+}
+
+// Changed says that a change was made: what was used in the trial is divided by
+// the number of changes, and drawn over it.
+func (t *Trial) Changed(at time.Time) { t.changes = append(t.changes, at) }
+
+// Changes are when changes were made, in seconds since the measurement began.
+func (t *Trial) Changes() []float64 {
+	var all []float64
+	for _, at := range t.changes {
+		all = append(all, t.At(at))
+	}
+	return all
 }
 
 // At is an instant in seconds since the measurement began.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -257,7 +258,13 @@ func writesNothing(t *testing.T, c *kube.Client) {
 // propagate measures with the scenario, as a run does.
 func propagate(t *testing.T, c *kube.Client, routes int) *result.Trial {
 	t.Helper()
-	s := scenario.Find("route-propagation")
+	return measure(t, c, "route-propagation", "a", map[string]any{"routes": routes, "step": "2ms", "freshStep": "10ms"}, nil)
+}
+
+// measure runs a scenario in a namespace. adapt may change the trial.
+func measure(t *testing.T, c *kube.Client, name, namespace string, set map[string]any, adapt func(*scenario.Trial)) *result.Trial {
+	t.Helper()
+	s := scenario.Find(name)
 	values := scenario.Values{}
 	for _, p := range s.Parameters {
 		values[p.Name] = p.Default
@@ -265,15 +272,18 @@ func propagate(t *testing.T, c *kube.Client, routes int) *result.Trial {
 			values[p.Name] = d.String()
 		}
 	}
-	values["routes"], values["step"], values["freshStep"] = routes, "2ms", "10ms"
+	maps.Copy(values, set)
 	trial := &scenario.Trial{
-		Kube: c, RunID: "test", Namespace: "a", Values: values, EchoImage: "gatemark.local/gatemark:test",
+		Kube: c, RunID: "test", Namespace: namespace, Values: values, EchoImage: "gatemark.local/gatemark:test",
 		Target: scenario.Target{
 			Treatment: "truth", GatewayClass: Class, ControllerName: string(controlplane.Name),
 			DataPlane: scenario.Selector{Namespace: "{{.Namespace}}", Labels: gatewayv1.GatewayNameLabelKey + "={{.Name}}"},
 		},
 		Progress: func(format string, args ...any) { t.Logf(format, args...) },
 		Result:   &result.Trial{SchemaVersion: result.SchemaVersion, ID: "t", Scenario: s.Name}, Attachments: map[string][]byte{},
+	}
+	if adapt != nil {
+		adapt(trial)
 	}
 	trial.Begin()
 	if err := s.Run(limited(t), trial); err != nil {
