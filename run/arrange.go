@@ -49,7 +49,7 @@ func (e *Executor) arrange(ctx context.Context, t *scenario.Trial) error {
 	}
 	if t.Isolation != parked {
 		t.Note("Installed beside it, and running: %s.", names(t.Others))
-		if t.Isolation == joined {
+		if s := e.scenario(t.Result.Scenario); t.Isolation == joined && (s == nil || !s.Joins) {
 			t.Note("This scenario's routes name its own Gateway only, although the plan says joined.")
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,11 +54,7 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 
 // observed runs a scenario while the implementation's pods are watched.
 func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) error {
-	find := e.find
-	if find == nil {
-		find = scenario.Find
-	}
-	s := find(a.Ref.Scenario)
+	s := e.scenario(a.Ref.Scenario)
 	if s == nil {
 		return scenario.Invalid{Reason: fmt.Errorf("there is no scenario %s", a.Ref.Scenario)}
 	}
@@ -92,6 +89,14 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	return err
 }
 
+// scenario returns the scenario of that name, or nil.
+func (e *Executor) scenario(name string) *scenario.Scenario {
+	if e.find != nil {
+		return e.find(name)
+	}
+	return scenario.Find(name)
+}
+
 // removeLeftovers removes the namespaces of attempts that a lost runner did not
 // end, or that could not be removed: their Gateways and routes would weigh on
 // every trial to come.
@@ -111,7 +116,10 @@ func (e *Executor) removeLeftovers(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		t := &scenario.Trial{Namespace: ns.Name, Target: e.Config.Targets[a.Ref.Implementation]}
+		t := &scenario.Trial{
+			Namespace: ns.Name, Target: e.Config.Targets[a.Ref.Implementation],
+			Isolation: e.Config.Plan.Isolation, Others: e.Config.others(a.Ref.Implementation),
+		}
 		if err := e.remove(ctx, t); err != nil {
 			return err
 		}
@@ -123,7 +131,7 @@ func (e *Executor) removeLeftovers(ctx context.Context) error {
 // pod of its Gateway's data plane is ending. A proxy may drain on for a while:
 // nothing is sent to it, and the next trial needs longer to be set up.
 func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
-	data, err := t.DataPlane()
+	planes, err := dataPlanes(t)
 	if err != nil {
 		return err
 	}
@@ -134,7 +142,7 @@ func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
 		return err
 	}
 	for {
-		left, err := e.hasten(ctx, t.Namespace, data)
+		left, err := e.hasten(ctx, t.Namespace, planes)
 		if err != nil {
 			return err
 		}
@@ -153,24 +161,50 @@ func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
 	}
 }
 
-// hasten shortens the end of pods that are ending anyway, and counts those of
-// the data plane that are not.
-func (e *Executor) hasten(ctx context.Context, namespace string, data scenario.Selector) (left int, err error) {
-	labelled, err := labels.Parse(data.Labels)
+// dataPlanes select the pods of every Gateway of a trial: its own, and where
+// others have one too, those that have proxies for it alone.
+func dataPlanes(t *scenario.Trial) ([]scenario.Selector, error) {
+	own, err := t.DataPlane()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	var own, proxies corev1.PodList
-	if err := e.Kube.List(ctx, &own, client.InNamespace(namespace)); err != nil {
-		return 0, err
-	}
-	if err := e.Kube.List(ctx, &proxies, client.InNamespace(data.Namespace), client.MatchingLabelsSelector{Selector: labelled}); err != nil {
-		return 0, err
-	}
-	for _, pod := range proxies.Items {
-		if pod.DeletionTimestamp == nil {
-			left++
+	all := []scenario.Selector{own}
+	for _, other := range t.Others {
+		if t.Isolation != joined || !strings.Contains(other.DataPlane.Namespace+other.DataPlane.Labels, "{{") {
+			continue
 		}
+		theirs, err := other.DataPlane.For(t.Namespace, scenario.RivalGateway(other.Treatment))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, theirs)
 	}
-	return left, kube.Hasten(ctx, e.Kube, append(own.Items, proxies.Items...))
+	return all, nil
+}
+
+// hasten shortens the end of pods that are ending anyway, and counts those of
+// data planes that are not.
+func (e *Executor) hasten(ctx context.Context, namespace string, planes []scenario.Selector) (left int, err error) {
+	var pods corev1.PodList
+	if err := e.Kube.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
+		return 0, err
+	}
+	all := pods.Items
+	for _, plane := range planes {
+		labelled, err := labels.Parse(plane.Labels)
+		if err != nil {
+			return 0, err
+		}
+		var proxies corev1.PodList
+		if err := e.Kube.List(ctx, &proxies, client.InNamespace(plane.Namespace), client.MatchingLabelsSelector{Selector: labelled}); err != nil {
+			return 0, err
+		}
+		for _, pod := range proxies.Items {
+			if pod.DeletionTimestamp == nil {
+				left++
+			}
+		}
+		all = append(all, proxies.Items...)
+	}
+	return left, kube.Hasten(ctx, e.Kube, all)
 }

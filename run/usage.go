@@ -155,7 +155,7 @@ func planesOf(t *scenario.Trial) ([]plane, error) {
 		return nil, err
 	}
 	for _, other := range t.Others {
-		name := "other-" + strings.NewReplacer("/", "-", "#", "-").Replace(other.Treatment)
+		name := otherRole(other)
 		if err := add(name+"-"+controlPlane, other.ControlPlane, nil); err != nil {
 			return nil, err
 		}
@@ -164,6 +164,11 @@ func planesOf(t *scenario.Trial) ([]plane, error) {
 		}
 	}
 	return all, nil
+}
+
+// otherRole begins the roles of an implementation that is not under test.
+func otherRole(t scenario.Target) string {
+	return "other-" + strings.NewReplacer("/", "-", "#", "-").Replace(t.Treatment)
 }
 
 // newPlane reads a selector. Where that of a data plane names the Gateway, which

@@ -37,7 +37,21 @@ func (c *consumption) reportUse(w *usage.Window) {
 		t.Note("Pods may not read their node's folders here, so that resource use comes from the kubelets' own statistics: read every 10 to 15 s, stamped in whole seconds by each node's clock, without throttling, and without what pods used after their last reading. Shares of windows that are not much longer than that are rough.")
 	}
 	t.Result.Tables = append(t.Result.Tables, memberTable(w))
+	c.perChange(w)
+	c.findBystanders(w)
 	c.pictures(w, names)
+}
+
+// perChange divides the planes' CPU time by the changes that the scenario made
+// one after another. It is all that they used meanwhile: probes have their part
+// in it, in the data plane's most of all.
+func (c *consumption) perChange(w *usage.Window) {
+	n := len(c.trial.Changes())
+	for _, role := range []string{controlPlane, dataPlane} {
+		if u, ok := w.Uses[role]; ok && n > 0 && !math.IsNaN(u.CPU) {
+			c.trial.Metric("cpu-per-change-"+role, result.Value("CPU time used for each change, "+words(role), "s", u.CPU/float64(n)).Lower())
+		}
+	}
 }
 
 // rolesOf lists the roles that anything had, in the order in which a reader
@@ -131,8 +145,34 @@ func (c *consumption) pictures(w *usage.Window, names []string) {
 		cpu.Lines = append(cpu.Lines, result.Line{Title: words(name), Series: "usage", X: "at", Y: "cpu-" + name})
 		memory.Lines = append(memory.Lines, result.Line{Title: words(name), Series: "usage", X: "at", Y: "memory-" + name})
 	}
+	if changes := c.trial.Changes(); len(changes) > 0 {
+		series.Columns = append(series.Columns, result.Column{Name: "changes", Title: "changes made", Unit: "1", Values: made(changes, w.At)})
+		c.trial.Result.Figures = append(c.trial.Result.Figures, overChanges(cpu), overChanges(memory))
+	}
 	c.trial.Result.Series = append(c.trial.Result.Series, series)
 	c.trial.Result.Figures = append(c.trial.Result.Figures, cpu, memory)
+}
+
+// made is how many of the changes had been made at each instant.
+func made(changes, at []float64) result.Numbers {
+	all := make(result.Numbers, len(at))
+	for i, t := range at {
+		n, _ := slices.BinarySearch(changes, t)
+		all[i] = float64(n)
+	}
+	return all
+}
+
+// overChanges draws a picture over the number of changes: below one of how long
+// each took it shows what they cost.
+func overChanges(f result.Figure) result.Figure {
+	f.Name, f.Title, f.Kind = f.Name+"-changes", f.Title+", over the number of changes", "line"
+	f.XTitle, f.XUnit = "changes made", ""
+	f.Lines = slices.Clone(f.Lines)
+	for i := range f.Lines {
+		f.Lines[i].X = "changes"
+	}
+	return f
 }
 
 // rates are differences over time, which the first instant lacks.
