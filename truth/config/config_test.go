@@ -75,6 +75,19 @@ func TestServingPortsAreDistinct(t *testing.T) {
 	}
 }
 
+func TestRoutes(t *testing.T) {
+	s := &Snapshot{Listeners: []Listener{
+		{Rules: []Rule{{Route: "a/r", Generation: 2}, {Route: "a/r", Generation: 2}, {Route: "a/q", Generation: 1}}},
+		{Rules: []Rule{{Route: "a/r", Generation: 2}}},
+	}}
+	if got, want := s.Routes(), map[string]int64{"a/r": 2, "a/q": 1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := new(Snapshot).Routes(); len(got) != 0 {
+		t.Errorf("of none: %v", got)
+	}
+}
+
 func TestSnapshotTravels(t *testing.T) {
 	want := &Snapshot{Gateway: "a/b", Version: 7,
 		Listeners: []Listener{{Name: "http", Port: 80, Rules: []Rule{{

@@ -6,8 +6,10 @@
 package config
 
 import (
+	"maps"
 	"net/netip"
 	"reflect"
+	"slices"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -27,6 +29,39 @@ type Snapshot struct {
 func (s *Snapshot) Same(other *Snapshot) bool {
 	return s.Gateway == other.Gateway && reflect.DeepEqual(s.Listeners, other.Listeners) &&
 		reflect.DeepEqual(s.Backends, other.Backends)
+}
+
+// Copy is a snapshot whose listeners, rules and backends can be replaced while
+// the original stays as it is.
+func (s *Snapshot) Copy() *Snapshot {
+	c := *s
+	c.Listeners = slices.Clone(s.Listeners)
+	for i := range c.Listeners {
+		c.Listeners[i].Rules = slices.Clone(c.Listeners[i].Rules)
+	}
+	c.Backends = maps.Clone(s.Backends)
+	return &c
+}
+
+// Listener is the one of a name, or nil.
+func (s *Snapshot) Listener(name string) *Listener {
+	for i := range s.Listeners {
+		if s.Listeners[i].Name == name {
+			return &s.Listeners[i]
+		}
+	}
+	return nil
+}
+
+// Routes are those that are served, by namespace/name, with their generations.
+func (s *Snapshot) Routes() map[string]int64 {
+	all := map[string]int64{}
+	for i := range s.Listeners {
+		for j := range s.Listeners[i].Rules {
+			all[s.Listeners[i].Rules[j].Route] = s.Listeners[i].Rules[j].Generation
+		}
+	}
+	return all
 }
 
 // A Listener is one that can be served: of the Gateway or of a ListenerSet.

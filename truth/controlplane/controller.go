@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/truth/config"
@@ -35,9 +36,10 @@ type Options struct {
 // A controller is a control plane at work.
 type controller struct {
 	Options
-	writer *writer
-	pairs  *pairs
-	known  map[string]bool // Gateways that were placed
+	routes, others *writer // of statuses: of routes, and of everything else
+	pairs          *pairs
+	known          map[string]bool // Gateways that were placed
+	wrong          *wrong
 }
 
 // Run works until the context ends.
@@ -45,12 +47,20 @@ func Run(ctx context.Context, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &controller{Options: o, pairs: newPairs(), known: map[string]bool{}, writer: newWriter(o.Kube, o.Faults, o.Log)}
+	c := &controller{Options: o, pairs: newPairs(), known: map[string]bool{}, wrong: newWrong(o.Faults)}
+	c.routes = newWriter(o.Kube, o.Faults, fault.Faults.BeforeRouteStatus, o.Log)
+	c.others = newWriter(o.Kube, o.Faults, fault.Faults.BeforeGatewayStatus, o.Log)
 	ctx, cancel := context.WithCancel(ctx)
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer cancel()
-	writing.Go(func() { c.writer.run(ctx) })
+	writing.Go(func() { c.routes.run(ctx) })
+	writing.Go(func() { c.others.run(ctx) })
+	writing.Go(func() {
+		if err := c.wrong.burden.Carry(ctx, o.Faults); err != nil {
+			o.Log.Error("carry the burden of faults", "error", err)
+		}
+	})
 	definitions := &apiextensionsv1.CustomResourceDefinition{}
 	l := loop.Loop{Watched: watched(), Log: o.Log, Selected: map[client.Object]cache.ByObject{
 		definitions: {Field: fields.OneTermEqualSelector("metadata.name", classDefinition)},
@@ -68,12 +78,14 @@ func (c *controller) step(ctx context.Context, objects client.Reader) error {
 		return err
 	}
 	w := translate(all, c.pairs)
+	c.wrong.notice(w)
+	c.wrong.gateways(w)
 	var problems []error
 	placed := map[string]bool{}
 	for key, g := range w.gateways {
 		placed[key.String()] = true
-		snapshot := c.publish(g.snapshot())
-		if g.placed, err = c.Placement.Place(ctx, objects, g.object, ports(snapshot), snapshot); err != nil {
+		g.told = c.publish(c.wrong.snapshot(w, g, c.Feed.Latest(key.String())))
+		if g.placed, err = c.Placement.Place(ctx, objects, g.object, ports(g.told), g.told); err != nil {
 			problems = append(problems, fmt.Errorf("data plane of gateway %s: %w", key, err))
 		}
 	}
@@ -84,8 +96,22 @@ func (c *controller) step(ctx context.Context, objects client.Reader) error {
 		}
 	}
 	c.known = placed
-	c.writer.want(objects, w.conclude())
+	c.wrong.statuses(w)
+	routes, others := byWriter(w.conclude())
+	c.routes.want(objects, routes)
+	c.others.want(objects, others)
 	return errors.Join(problems...)
+}
+
+func byWriter(all []status) (routes, others []status) {
+	for _, s := range all {
+		if _, ok := s.object.(*gatewayv1.HTTPRoute); ok {
+			routes = append(routes, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return routes, others
 }
 
 // publish feeds a snapshot that says something new, and returns the latest.

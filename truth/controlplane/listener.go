@@ -35,6 +35,7 @@ type listener struct {
 	certificates       []config.Certificate
 	attached           int32
 	last               string // the route that was attached last
+	invalid            bool   // some route that is for it is not valid
 	rules              []config.Rule
 }
 

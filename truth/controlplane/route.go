@@ -15,14 +15,13 @@ import (
 // judgeRoutes attaches routes to listeners, the oldest first, and says in
 // their statuses what came of it.
 func (w *world) judgeRoutes() {
-	var sorted []*gatewayv1.HTTPRoute
 	for i := range w.Routes.Items {
 		if w.Routes.Items[i].DeletionTimestamp == nil {
-			sorted = append(sorted, &w.Routes.Items[i])
+			w.routes = append(w.routes, &w.Routes.Items[i])
 		}
 	}
-	slices.SortFunc(sorted, func(a, b *gatewayv1.HTTPRoute) int { return older(a, b) })
-	for _, object := range sorted {
+	slices.SortFunc(w.routes, func(a, b *gatewayv1.HTTPRoute) int { return older(a, b) })
+	for _, object := range w.routes {
 		var wanted []gatewayv1.RouteParentStatus
 		var r *route // translated when the first parent is ours
 		for _, ref := range object.Spec.ParentRefs {
@@ -137,6 +136,9 @@ func (w *world) attach(r *route, p *parent) gatewayv1.RouteParentStatus {
 		d := *r.dropped
 		d.ok = true
 		conditions = append(conditions, d.condition(string(gatewayv1.RouteConditionPartiallyInvalid), r.object.Generation))
+	}
+	for l := range found {
+		l.invalid = l.invalid || !r.accepted.ok || !r.resolved.ok || r.dropped != nil
 	}
 	if accepted.ok {
 		for l, hosts := range found {

@@ -28,6 +28,7 @@ type world struct {
 
 	gateways map[client.ObjectKey]*gateway
 	sets     map[client.ObjectKey]*listenerSet
+	routes   []*gatewayv1.HTTPRoute // those that are not being deleted, the oldest first
 	statuses []status
 }
 
@@ -38,6 +39,7 @@ type gateway struct {
 	listeners []*listener // its own, then those of its sets
 	sets      []*listenerSet
 	backends  map[string]config.Backend
+	told      *config.Snapshot // what its replicas know
 	placed    Placed
 }
 
@@ -139,15 +141,23 @@ func (g *gateway) snapshot() *config.Snapshot {
 	s := &config.Snapshot{
 		Gateway: client.ObjectKeyFromObject(g.object).String(), Version: time.Now().UnixMicro(), Backends: g.backends,
 	}
-	if !g.accepted.ok {
-		return s
-	}
-	for _, l := range g.listeners {
-		if l.served() {
-			s.Listeners = append(s.Listeners, l.config())
-		}
+	for _, l := range g.listenersServed() {
+		s.Listeners = append(s.Listeners, l.config())
 	}
 	return s
+}
+
+func (g *gateway) listenersServed() []*listener {
+	if !g.accepted.ok {
+		return nil
+	}
+	var all []*listener
+	for _, l := range g.listeners {
+		if l.served() {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // ports are those of all listeners that are served, sorted.

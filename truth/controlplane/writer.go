@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,14 +22,22 @@ import (
 type writer struct {
 	writes client.Client
 	faults *fault.Switch
+	delay  func(fault.Faults) time.Duration
 	log    *slog.Logger
 
 	mu     sync.Mutex
-	cache  client.Reader
-	wanted []status
+	wishes []wish // in the order in which they came
 	wake   chan struct{}
 
 	written map[string]written // by kind and key; only run uses it
+}
+
+// A wish is what all statuses should be from an instant on, of objects as a
+// cache shows them.
+type wish struct {
+	due      time.Time
+	cache    client.Reader
+	statuses []status
 }
 
 // written is what was last known of an object.
@@ -36,9 +45,9 @@ type written struct {
 	// wanted was found or brought there in the version.
 	wanted  any
 	version string
-	// replaced is the version that our write replaced: the cache may still
-	// show it.
-	replaced string
+	// replaced are the versions that our writes replaced: the cache may still
+	// show them.
+	replaced []string
 }
 
 const (
@@ -46,17 +55,35 @@ const (
 	workers = 8
 )
 
-func newWriter(writes client.Client, faults *fault.Switch, log *slog.Logger) *writer {
-	return &writer{writes: writes, faults: faults, log: log, wake: make(chan struct{}, 1), written: map[string]written{}}
+func newWriter(writes client.Client, faults *fault.Switch, delay func(fault.Faults) time.Duration, log *slog.Logger) *writer {
+	return &writer{writes: writes, faults: faults, delay: delay, log: log, wake: make(chan struct{}, 1), written: map[string]written{}}
 }
 
-// want says what all statuses should be from now on, of objects as the cache
-// shows them.
+// want says what all statuses should be: from now on, or as much later as
+// faults say.
 func (w *writer) want(cache client.Reader, all []status) {
+	delay := w.delay(w.faults.Now())
 	w.mu.Lock()
-	w.cache, w.wanted = cache, all
+	w.wishes = append(w.wishes, wish{time.Now().Add(delay), cache, all})
 	w.mu.Unlock()
-	w.poke()
+	if delay == 0 {
+		w.poke()
+	} else {
+		time.AfterFunc(delay, w.poke)
+	}
+}
+
+// due is the latest wish that is due. There may be none yet.
+func (w *writer) due() wish {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, one := range slices.Backward(w.wishes) {
+		if !one.due.After(time.Now()) {
+			w.wishes = slices.Delete(w.wishes, 0, i)
+			return one
+		}
+	}
+	return wish{}
 }
 
 func (w *writer) poke() {
@@ -74,13 +101,9 @@ func (w *writer) run(ctx context.Context) {
 			return
 		case <-w.wake:
 		}
-		if !sleep(ctx, w.faults.Now().BeforeStatus()) {
-			return
+		if now := w.due(); now.cache != nil {
+			w.round(ctx, now.cache, now.statuses)
 		}
-		w.mu.Lock()
-		cache, wanted := w.cache, w.wanted
-		w.mu.Unlock()
-		w.round(ctx, cache, wanted)
 		if !sleep(ctx, between) {
 			return
 		}
@@ -134,7 +157,7 @@ func (w *writer) write(ctx context.Context, cache client.Reader, s status, last 
 	switch {
 	case now.GetGeneration() != s.object.GetGeneration() || now.GetUID() != s.object.GetUID():
 		return last, nil // a translation of the newer one is on its way
-	case version == last.replaced:
+	case slices.Contains(last.replaced, version):
 		return last, nil // the cache does not show our own write yet; when it does, we are called again
 	case version == last.version && reflect.DeepEqual(s.wanted, last.wanted):
 		return last, nil
@@ -144,12 +167,19 @@ func (w *writer) write(ctx context.Context, cache client.Reader, s status, last 
 	if equality.Semantic.DeepEqual(now, changed) {
 		return written{wanted: s.wanted, version: version}, nil
 	}
-	err := w.writes.Status().Update(ctx, changed)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return last, nil // somebody was faster: the cache will show it
+	var replaced []string
+	for _, step := range stepsTo(w.faults.Now(), now, changed) {
+		step.SetResourceVersion(version)
+		err := w.writes.Status().Update(ctx, step)
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			return last, nil // somebody was faster: the cache will show it
+		}
+		if err != nil {
+			return last, err
+		}
+		if next := step.GetResourceVersion(); next != version {
+			replaced, version = append(replaced, version), next
+		}
 	}
-	if err != nil {
-		return last, err
-	}
-	return written{wanted: s.wanted, version: changed.GetResourceVersion(), replaced: version}, nil
+	return written{wanted: s.wanted, version: version, replaced: replaced}, nil
 }

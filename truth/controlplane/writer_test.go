@@ -12,12 +12,14 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/truth/fault"
 )
 
 // A writing is a writer with an API server in memory that counts its writes.
 type writing struct {
 	*writer
 	t      *testing.T
+	wrong  fault.Switch
 	writes int
 }
 
@@ -33,7 +35,7 @@ func newWriting(t *testing.T, objects ...client.Object) *writing {
 			w.writes++
 			return c.SubResource(name).Update(ctx, o, opts...)
 		}}).Build()
-	w.writer = newWriter(server, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	w.writer = newWriter(server, &w.wrong, fault.Faults.BeforeRouteStatus, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	return w
 }
 

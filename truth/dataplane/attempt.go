@@ -36,13 +36,14 @@ func (a attempts) RoundTrip(request *http.Request) (*http.Response, error) {
 	if *a.changed != nil {
 		return nil, *a.changed
 	}
-	again, err := replayable(request, a.rule.retry.attempts)
+	f := a.replica.options.Faults.Now()
+	again, err := replayable(request, f.Retries(a.rule.retry.attempts))
 	if err != nil {
 		return nil, err
 	}
 	for left, dials := again, 1; ; {
 		response, err := a.once(request)
-		failed := err != nil || a.rule.retry.again(response.StatusCode)
+		failed := err != nil || a.rule.retry.again(response.StatusCode) || f.Masks(response.StatusCode)
 		switch {
 		case !failed || request.Context().Err() != nil:
 			return response, err
@@ -53,6 +54,9 @@ func (a attempts) RoundTrip(request *http.Request) (*http.Response, error) {
 			return response, err
 		}
 		left--
+		if again > a.rule.retry.attempts {
+			a.replica.wrong.injected.Add("maskingRetries")
+		}
 		if response != nil {
 			// Only a drained connection can be used again; whether it can does
 			// not matter to the request.

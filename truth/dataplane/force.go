@@ -60,7 +60,8 @@ func (r *Replica) Wait(ctx context.Context, version int64) error {
 	}
 }
 
-// Admin tells about the replica over HTTP: /readyz, and /force as JSON.
+// Admin tells about the replica over HTTP: /readyz, and as JSON /force and
+// /injected.
 func (r *Replica) Admin() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -68,10 +69,18 @@ func (r *Replica) Admin() http.Handler {
 			http.Error(w, "not ready", http.StatusServiceUnavailable)
 		}
 	})
-	mux.HandleFunc("/force", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		// Whoever asked and went away does not miss the answer.
-		_ = json.NewEncoder(w).Encode(r.Force())
+	mux.HandleFunc("/force", func(w http.ResponseWriter, _ *http.Request) { tell(w, r.Force()) })
+	mux.HandleFunc("/injected", func(w http.ResponseWriter, _ *http.Request) {
+		tell(w, struct {
+			Requests int64            `json:"requests"`
+			Injected map[string]int64 `json:"injected"`
+		}{r.Requests(), r.Injected()})
 	})
 	return mux
+}
+
+func tell(w http.ResponseWriter, what any) {
+	w.Header().Set("Content-Type", "application/json")
+	// Whoever asked and went away does not miss the answer.
+	_ = json.NewEncoder(w).Encode(what)
 }

@@ -32,8 +32,9 @@ type Replica struct {
 	options  Options
 	source   feed.Source
 	table    atomic.Pointer[table]
-	requests atomic.Int64
+	wrong    wrong
 	h1, h2c  *http.Transport
+	once     *http.Transport // a connection for each request
 	draining atomic.Bool
 
 	mu      sync.Mutex
@@ -47,8 +48,8 @@ type Replica struct {
 func New(source feed.Source, o Options) *Replica {
 	r := &Replica{options: o, source: source, changed: make(chan struct{}), servers: map[int32]*server{}}
 	r.table.Store(&table{})
-	r.h1 = newTransport()
-	r.h2c = newTransport()
+	r.h1, r.h2c, r.once = newTransport(), newTransport(), newTransport()
+	r.once.DisableKeepAlives = true
 	r.h2c.Protocols = new(http.Protocols)
 	r.h2c.Protocols.SetUnencryptedHTTP2(true)
 	return r
@@ -64,8 +65,11 @@ func newTransport() *http.Transport {
 }
 
 func (r *Replica) transport(h2c bool) *http.Transport {
-	if h2c {
+	switch {
+	case h2c:
 		return r.h2c
+	case r.options.Faults.Now().ConnectionPerRequest:
+		return r.once
 	}
 	return r.h1
 }
@@ -80,7 +84,13 @@ const retryAsk = 200 * time.Millisecond
 func (r *Replica) Run(ctx context.Context) error {
 	defer r.h1.CloseIdleConnections()
 	defer r.h2c.CloseIdleConnections()
+	defer r.once.CloseIdleConnections()
+	asking, stop := context.WithCancel(ctx)
+	var health sync.WaitGroup
+	health.Go(func() { r.askHealth(asking) })
 	err := r.follow(ctx)
+	stop()
+	health.Wait()
 	r.draining.Store(true)
 	if ctx.Err() != nil && r.options.Drain > 0 {
 		time.Sleep(r.options.Drain)
@@ -111,22 +121,31 @@ func (r *Replica) follow(ctx context.Context) error {
 	defer receiving.Wait()
 	defer cancel()
 	receiving.Go(func() { r.receive(ctx, arrived) })
+	var keeper keeper
+	var expired <-chan time.Time // of what is kept
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-expired:
 		case d := <-arrived:
 			if pause(ctx, time.Until(d.at)) != nil {
 				return nil
 			}
-			if err := r.take(d.snapshot); err != nil {
-				return fmt.Errorf("configuration %d of gateway %s: %w", d.snapshot.Version, d.snapshot.Gateway, err)
-			}
+			keeper.got(d.snapshot, r.options.Faults.Now(), time.Now())
+		}
+		snapshot, until := keeper.at(time.Now())
+		if err := r.take(snapshot); err != nil {
+			return fmt.Errorf("configuration %d of gateway %s: %w", snapshot.Version, snapshot.Gateway, err)
+		}
+		if expired = nil; !until.IsZero() {
+			expired = time.After(time.Until(until))
 		}
 	}
 }
 
 func (r *Replica) receive(ctx context.Context, arrived chan<- due) {
+	hadRoutes := false
 	for version := int64(0); ctx.Err() == nil; {
 		snapshot, err := r.source.Next(ctx, version)
 		if err != nil {
@@ -134,8 +153,11 @@ func (r *Replica) receive(ctx context.Context, arrived chan<- due) {
 			continue
 		}
 		version = snapshot.Version
+		routes := len(snapshot.Routes())
+		wait := r.options.Faults.Now().BeforeApply(fault.Arrival{Replica: r.options.Number, Routes: routes, First: routes > 0 && !hadRoutes})
+		hadRoutes = hadRoutes || routes > 0
 		select {
-		case arrived <- due{snapshot, time.Now().Add(r.options.Faults.Now().BeforeApply(r.options.Number))}:
+		case arrived <- due{snapshot, time.Now().Add(wait)}:
 		case <-ctx.Done():
 		}
 	}
@@ -150,6 +172,8 @@ func (r *Replica) take(snapshot *config.Snapshot) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	before := r.table.Load()
+	next.live(before, time.Now(), r.options.Faults.Now().Flaps > 0)
 	r.table.Store(next)
 	for number, p := range next.ports {
 		if s := r.servers[number]; s != nil && s.tls == p.tls {
@@ -171,5 +195,6 @@ func (r *Replica) take(snapshot *config.Snapshot) error {
 	r.force = r.force.next(next, time.Now())
 	close(r.changed)
 	r.changed = make(chan struct{})
+	r.spoilChange(before, next)
 	return nil
 }

@@ -38,6 +38,8 @@ type bench struct {
 	version int64
 	address netip.Addr
 	faults  fault.Switch
+
+	backends map[string]config.Backend // of both
 }
 
 func start(t *testing.T) *bench {
@@ -347,28 +349,6 @@ func TestAdmin(t *testing.T) {
 	}
 	if got := ask("/force").Body.String(); !strings.Contains(got, `"version":1`) {
 		t.Errorf("it tells %s", got)
-	}
-}
-
-func TestFaultsOfAReplica(t *testing.T) {
-	b := start(t)
-	b.publish(nil, plain())
-	b.faults.Set(fault.Faults{ErrorEvery: 4})
-	refused := 0
-	for range 8 {
-		if status, _, _ := b.get("a.test", "/"); status == 503 {
-			refused++
-		}
-	}
-	if refused != 2 {
-		t.Errorf("%d of 8 requests refused, want 2", refused)
-	}
-	const late = 50 * time.Millisecond
-	b.faults.Set(fault.Faults{Late: map[int]time.Duration{0: late}})
-	began := time.Now()
-	b.publish(nil, plain())
-	if took := b.replica.Force().Since.Sub(began); took < late {
-		t.Errorf("in force after %s, want at least %s", took, late)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 // A rule is what happens to a request that matched.
 type rule struct {
 	route    string
+	life     *life // once it is in force
 	filters  filters
 	backends *balance
 	// request bounds everything, backendRequest each attempt; 0 is no bound.

@@ -14,9 +14,7 @@ var errTimeout = errors.New("timeout")
 // handler serves one port of the replica.
 func (r *Replica) handler(number int32) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		n := r.requests.Add(1)
-		if r.options.Faults.Now().Refuses(n) {
-			http.Error(w, "fault", http.StatusServiceUnavailable)
+		if r.spoil(w, request) {
 			return
 		}
 		if p := r.table.Load().ports[number]; p != nil {
@@ -45,7 +43,9 @@ func (r *Replica) serve(w http.ResponseWriter, request *http.Request, p *port) {
 		http.NotFound(w, request)
 		return
 	}
-	r.apply(w, request, p, e.rule)
+	if !r.spoilMatch(w, request, p, l, e.rule) {
+		r.apply(w, request, p, e.rule)
+	}
 }
 
 // apply does with a request what its rule says.

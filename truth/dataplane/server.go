@@ -16,9 +16,9 @@ import (
 
 // A server is a port that is open.
 type server struct {
-	tls      bool
-	listener net.Listener
-	http     *http.Server
+	tls         bool
+	connections *connections
+	http        *http.Server
 }
 
 // listen opens a port and serves it.
@@ -31,17 +31,18 @@ func (r *Replica) listen(number int32, secure bool) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{tls: secure, listener: listener, http: &http.Server{
+	open := &connections{Listener: listener, open: map[*connection]bool{}}
+	s := &server{tls: secure, connections: open, http: &http.Server{
 		Handler: r.handler(number), ReadHeaderTimeout: time.Minute, ErrorLog: quiet, Protocols: new(http.Protocols),
 	}}
 	s.http.Protocols.SetHTTP1(true)
 	if secure {
 		s.http.Protocols.SetHTTP2(true)
 		s.http.TLSConfig = &tls.Config{GetCertificate: r.certificates(number)}
-		go s.http.ServeTLS(listener, "", "")
+		go s.http.ServeTLS(open, "", "")
 	} else {
 		s.http.Protocols.SetUnencryptedHTTP2(true)
-		go s.http.Serve(listener)
+		go s.http.Serve(open)
 	}
 	return s, nil
 }
@@ -54,7 +55,7 @@ const closeLimit = time.Second
 func (r *Replica) close(number int32) {
 	s := r.servers[number]
 	delete(r.servers, number)
-	s.listener.Close()
+	s.connections.Close()
 	r.closing.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 		defer cancel()

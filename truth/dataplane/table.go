@@ -15,6 +15,9 @@ type table struct {
 	version int64
 	ports   map[int32]*port
 	routes  map[string]int64 // generation by route
+	lives   map[string]*life // of the routes, once it is in force
+
+	backends map[string]config.Backend // as they were told
 }
 
 // A port serves the listeners that share it: all with TLS, or all without.
@@ -29,6 +32,7 @@ type listener struct {
 	certificates []tls.Certificate
 	// hosts has the entries for a pattern of hostname, best first.
 	hosts map[string][]*entry
+	rules []*rule
 }
 
 // An entry is one match of one rule.
@@ -42,7 +46,7 @@ type entry struct {
 // compile returns an error for what the control plane should not have sent: a
 // certificate or an expression that cannot be read.
 func compile(s *config.Snapshot) (*table, error) {
-	t := &table{version: s.Version, ports: map[int32]*port{}, routes: map[string]int64{}}
+	t := &table{version: s.Version, ports: map[int32]*port{}, routes: s.Routes(), lives: map[string]*life{}, backends: s.Backends}
 	backends := map[string]*backend{}
 	for key, b := range s.Backends {
 		backends[key] = newBackend(b)
@@ -62,9 +66,6 @@ func compile(s *config.Snapshot) (*table, error) {
 			return nil, fmt.Errorf("listener %s: %w", l.Name, err)
 		}
 		p.listeners = append(p.listeners, compiled)
-		for j := range l.Rules {
-			t.routes[l.Rules[j].Route] = l.Rules[j].Generation
-		}
 	}
 	for _, p := range t.ports {
 		slices.SortStableFunc(p.listeners, func(a, b *listener) int { return specific(a.hostname, b.hostname) })
@@ -96,6 +97,7 @@ func compileListener(from *config.Listener, backends map[string]*backend) (*list
 		if err != nil {
 			return nil, fmt.Errorf("route %s: %w", from.Rules[i].Route, err)
 		}
+		l.rules = append(l.rules, r)
 		matches, err := compileMatches(from.Rules[i].Matches)
 		if err != nil {
 			return nil, fmt.Errorf("route %s: %w", from.Rules[i].Route, err)

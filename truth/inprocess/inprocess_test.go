@@ -140,7 +140,8 @@ func routeCurrent(t *testing.T, c *kube.Client, name string) *gatewayv1.HTTPRout
 }
 
 func TestServesWhatItSays(t *testing.T) {
-	c, truth := begin(t, Options{Replicas: 3})
+	faults := new(fault.Switch)
+	c, truth := begin(t, Options{Replicas: 3, Faults: faults})
 	apply(t, c, manifest, nil)
 	gateway, err := kube.WaitGateway(limited(t), c, client.ObjectKey{Namespace: "a", Name: "g"})
 	if err != nil {
@@ -186,6 +187,7 @@ func TestServesWhatItSays(t *testing.T) {
 	if status, _ := ask(t, replicas[0]); status != 404 {
 		t.Errorf("after the route: status %d", status)
 	}
+	takesWrongStatuses(t, c, truth, faults)
 }
 
 // attached waits until the Gateway's status counts so many routes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -57,6 +58,9 @@ func (o *dataOptions) complete() error {
 }
 
 func data(ctx context.Context, o *dataOptions) error {
+	if o.wrong.Now().OneCore {
+		runtime.GOMAXPROCS(1)
+	}
 	replica := dataplane.New(o.source, dataplane.Options{Faults: &o.wrong, Drain: o.drain})
 	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", config.AdminPort))
 	if err != nil {

@@ -3,7 +3,6 @@
 package truth
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -28,12 +27,9 @@ func New(streams cli.Streams) *cobra.Command {
 
 // readFaults reads the value of --faults.
 func readFaults(text string) (fault.Faults, error) {
-	var f fault.Faults
-	if text == "" {
-		return f, nil
-	}
-	if err := json.Unmarshal([]byte(text), &f); err != nil {
-		return f, failure.WithCode(fmt.Errorf("--faults %q: %w", text, err), failure.Usage)
+	f, err := fault.Parse(text)
+	if err != nil {
+		return f, failure.WithCode(fmt.Errorf("--faults: %w", err), failure.Usage)
 	}
 	return f, nil
 }

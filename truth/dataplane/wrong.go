@@ -1,0 +1,159 @@
+package dataplane
+
+import (
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatemark/gatemark/truth/fault"
+)
+
+// wrong is what a replica must know to make things wrong, and what it counted
+// of that.
+type wrong struct {
+	requests, matches atomic.Int64
+	slot              atomic.Int64 // when the last request has its turn, in ns since 1970
+	stalled           atomic.Int64 // until when nothing is served, in ns since 1970
+	injected          fault.Tally
+}
+
+// Requests is how many requests came in so far.
+func (r *Replica) Requests() int64 { return r.wrong.requests.Load() }
+
+// Injected is how many requests each fault has hit so far, by its name.
+func (r *Replica) Injected() map[string]int64 { return r.wrong.injected.All() }
+
+// A life is what faults must know of one generation of a route on a replica.
+type life struct {
+	began time.Time
+	// served is when a request first matched.
+	served atomic.Pointer[time.Time]
+	// before is the table that was in force before it, as long as the route may
+	// go back to it.
+	before atomic.Pointer[table]
+}
+
+// live gives each route its life as the table comes into force: routes that
+// stay as they are go on with theirs. Old tables are kept only where routes may
+// go back to them.
+func (t *table) live(before *table, now time.Time, keep bool) {
+	for route, generation := range t.routes {
+		if known, ok := before.routes[route]; ok && known == generation {
+			t.lives[route] = before.lives[route]
+			continue
+		}
+		t.lives[route] = &life{began: now}
+		if keep {
+			t.lives[route].before.Store(before)
+		}
+	}
+	for _, p := range t.ports {
+		for _, l := range p.listeners {
+			for _, rule := range l.rules {
+				rule.life = t.lives[rule.route]
+			}
+		}
+	}
+}
+
+// spoil does with a request that came in what faults want, and tells whether
+// that was all.
+func (r *Replica) spoil(w http.ResponseWriter, request *http.Request) bool {
+	f, n := r.options.Faults.Now(), r.wrong.requests.Add(1)
+	switch {
+	case f.Drops(n):
+		r.wrong.injected.Add("dropEvery")
+		reset(w)
+		return true
+	case f.Refuses(n):
+		r.wrong.injected.Add("errorEvery")
+		refuse(w)
+		return true
+	}
+	if wait := f.Hangs(n); wait > 0 {
+		r.wrong.injected.Add("hangEvery")
+		_ = pause(request.Context(), wait) // whoever gave up needs no answer
+	}
+	r.slow(request.Context(), f)
+	return false
+}
+
+// spoilMatch does with a request that a rule matches what faults want, and
+// tells whether that was all.
+func (r *Replica) spoilMatch(w http.ResponseWriter, request *http.Request, p *port, l *listener, matched *rule) bool {
+	f, n, now := r.options.Faults.Now(), r.wrong.matches.Add(1), time.Now()
+	if f.Warms(now.Sub(matched.life.began)) {
+		r.wrong.injected.Add("errorsOnChange")
+		refuse(w)
+		return true
+	}
+	if old := matched.life.relapse(f, now); old != nil {
+		r.wrong.injected.Add("flaps")
+		r.serveOld(w, request, p.number, old)
+		return true
+	}
+	if !f.Misroutes(n) {
+		return false
+	}
+	other := l.other(matched, n)
+	if other == nil {
+		return false
+	}
+	r.wrong.injected.Add("misroute")
+	r.apply(w, request, p, other)
+	return true
+}
+
+// relapse returns the table that a route goes back to, or nil. The request that
+// is the first to match it is served.
+func (life *life) relapse(f fault.Faults, now time.Time) *table {
+	old := life.before.Load()
+	if old == nil || life.served.CompareAndSwap(nil, &now) {
+		return nil
+	}
+	if f.Relapses(now.Sub(*life.served.Load())) {
+		return old
+	}
+	life.before.Store(nil)
+	return nil
+}
+
+// serveOld serves a request as an old table wants it.
+func (r *Replica) serveOld(w http.ResponseWriter, request *http.Request, number int32, old *table) {
+	q := newQuery(request)
+	if p := old.ports[number]; p != nil {
+		if l := p.listener(q.host); l != nil {
+			if e := l.find(q); e != nil {
+				r.apply(w, request, p, e.rule)
+				return
+			}
+		}
+	}
+	http.NotFound(w, request)
+}
+
+// other is a rule of another route, in turn, or nil.
+func (l *listener) other(than *rule, n int64) *rule {
+	for i := range l.rules {
+		if other := l.rules[(int(n)+i)%len(l.rules)]; other.route != than.route {
+			return other
+		}
+	}
+	return nil
+}
+
+func refuse(w http.ResponseWriter) { http.Error(w, "fault", http.StatusServiceUnavailable) }
+
+// reset ends a request's connection without an answer: of HTTP/1.1 with a
+// reset, of HTTP/2 its stream.
+func reset(w http.ResponseWriter) {
+	open, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) // what net/http ends a stream for
+	}
+	if plain, ok := innermost(open).(*net.TCPConn); ok {
+		_ = plain.SetLinger(0) // it is closed either way
+	}
+	_ = open.Close()
+}
