@@ -56,7 +56,7 @@ func (p *propagation) findIgnored() {
 	for _, k := range changeKinds[1:] {
 		all := p.of(k.name)
 		if n := len(all) - inForce(all); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d of %d of %s", n, len(all), k.changed))
+			parts = append(parts, fmt.Sprintf("%d of %d %s", n, len(all), k.plural))
 		}
 		for _, r := range all {
 			censored := r.outcome.Censored()
@@ -104,7 +104,7 @@ func (p *propagation) findChangeErrors() {
 		}
 		if affected > 0 {
 			total := sum(made)
-			parts = append(parts, fmt.Sprintf("%d (%s) in %d probes at %d of %d changes of %s", total.ErrorCount(), wrongAnswers(made), total.Sent, affected, len(made), k.changed))
+			parts = append(parts, fmt.Sprintf("%d (%s) in %d probes at %d of %d %s", total.ErrorCount(), wrongAnswers(made), total.Sent, affected, len(made), k.plural))
 		}
 	}
 	if len(parts) == 0 {
@@ -133,11 +133,11 @@ func (p *propagation) findSlowChanges() {
 		case kindEndpointRemoved:
 			p.Find("removed-endpoint-used", result.Costly, fmt.Sprintf("an endpoint that was removed from a backend still got requests for %s (median of %d)", seconds(times.median), len(made)), evidence)
 		default:
-			slow = append(slow, fmt.Sprintf("%s for %s (median of %d)", seconds(times.median), k.changed, len(made)))
+			slow = append(slow, fmt.Sprintf("%s for %s (median of %d)", seconds(times.median), k.plural, len(made)))
 		}
 	}
 	if len(slow) > 0 {
-		p.Find("change-slow", result.Costly, "changes take long to be in force on every replica: "+strings.Join(slow, ", "),
+		p.Find("change-slow", result.Costly, "it takes long until changes are in force on every replica: "+strings.Join(slow, ", "),
 			result.Evidence{Name: "kinds of change", Text: strings.Join(slow, "\n")})
 	}
 }

@@ -23,16 +23,17 @@ func (p *propagation) changeMetrics() {
 			continue
 		}
 		name, both := "change-"+k.name, p.options().Connections
-		p.Samples(name, "Change of "+k.changed+": in force for good on every replica",
+		title := strings.ToUpper(k.plural[:1]) + k.plural[1:]
+		p.Samples(name, title+": in force for good on every replica",
 			each(made, func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) }), limit)
 		m := p.Result.Metrics[name]
 		m.Resolution = p.resolution(name).Seconds()
 		p.Result.Metrics[name] = m
 		if !made[0].silent {
-			p.Samples(name+"-status", "Change of "+k.changed+": status current", each(made, (*propagated).statusSeconds), limit)
+			p.Samples(name+"-status", title+": status current", each(made, (*propagated).statusSeconds), limit)
 		}
 		total := sum(made)
-		failed := result.Count("Change of "+k.changed+": answers that were right neither before nor after", total.ErrorCount()).Lower()
+		failed := result.Count(title+": answers that were right neither before nor after", total.ErrorCount()).Lower()
 		failed.N = total.Sent
 		p.Metric(name+"-errors", failed)
 	}

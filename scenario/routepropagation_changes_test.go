@@ -91,11 +91,11 @@ func TestChangeFindings(t *testing.T) {
 		"a change that never comes": {func(p *propagation) {
 			p.changed("header", 1, 20*ms)
 			last(p).outcome.Lanes[2].Stable = probe.Interval{}
-		}, []string{"change-ignored broken"}, "within 1m0s: 1 of 11 of a header filter; the status of 1 of 1 changed routes said that they were accepted"},
+		}, []string{"change-ignored broken"}, "within 1m0s: 1 of 11 changes of a header filter; the status of 1 of 1 changed routes said that they were accepted"},
 		"a route that goes on being served": {func(p *propagation) {
 			p.changed(kindDelete, 1, 20*ms)
 			last(p).outcome.Lanes[2].Stable = probe.Interval{}
-		}, []string{"change-ignored broken"}, "within 1m0s: 1 of 11 of deletions of a route"},
+		}, []string{"change-ignored broken"}, "within 1m0s: 1 of 11 deletions of a route"},
 		"a route that cannot be changed": {func(p *propagation) { p.unready = []string{"route changed-host, before host: why"} },
 			[]string{"change-ignored broken"}, "1 route could not be changed: within 1m0s not every replica served it as it had been written"},
 		"errors": {func(p *propagation) {
@@ -110,7 +110,7 @@ func TestChangeFindings(t *testing.T) {
 		"slow removals of endpoints": {func(p *propagation) { p.changed(kindEndpointRemoved, 12, 5*time.Second) },
 			[]string{"removed-endpoint-used costly"}, "an endpoint that was removed from a backend still got requests for 5s (median of 22)"},
 		"slow changes": {func(p *propagation) { p.changed("weight", 12, 2*time.Second); p.changed("host", 12, 3*time.Second) },
-			[]string{"change-slow costly"}, "2s for the weights of two backends (median of 22), 3s for a host name (median of 22)"},
+			[]string{"change-slow costly"}, "2s for changes of two backends' weights (median of 22), 3s for changes of a host name (median of 22)"},
 		"old answers after new ones": {func(p *propagation) {
 			p.changed("match", 1, 20*ms)
 			lane := &last(p).outcome.Lanes[1]

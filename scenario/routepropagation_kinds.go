@@ -44,8 +44,8 @@ type step struct {
 // A changeKind is a kind of change.
 type changeKind struct {
 	name string
-	// changed is what changes, in the words of a finding.
-	changed string
+	// plural is what several are called in a sentence.
+	plural string
 	// form, for one that writes another form of a route, makes the n-th, from 0
 	// on, of what was the first. All else follows: what is asked is what the next
 	// form serves, and before the write that is a 404, or, where the form before
@@ -54,18 +54,18 @@ type changeKind struct {
 }
 
 var changeKinds = []changeKind{
-	{kindCreate, "new routes", nil},
-	{"header", "a header filter", func(f *routeForm, n int) { f.Generation = int64(n + 1) }},
-	{"backend", "a route's backend", func(f *routeForm, n int) { f.Backends = []weighted{{singleBackends[n%2], 1}} }},
-	{"weight", "the weights of two backends", func(f *routeForm, n int) {
+	{kindCreate, "creations of a route", nil},
+	{"header", "changes of a header filter", func(f *routeForm, n int) { f.Generation = int64(n + 1) }},
+	{"backend", "changes of a route's backend", func(f *routeForm, n int) { f.Backends = []weighted{{singleBackends[n%2], 1}} }},
+	{"weight", "changes of two backends' weights", func(f *routeForm, n int) {
 		f.Backends = []weighted{{firstBackend, (n + 1) % 2}, {secondBackend, n % 2}}
 	}},
-	{"match", "a path match", func(f *routeForm, n int) { f.Path = fmt.Sprintf("/%d", n%2) }},
-	{"host", "a host name", func(f *routeForm, n int) { f.Host = fmt.Sprintf("h%d.%s", n%2, f.Host) }},
+	{"match", "changes of a path match", func(f *routeForm, n int) { f.Path = fmt.Sprintf("/%d", n%2) }},
+	{"host", "changes of a host name", func(f *routeForm, n int) { f.Host = fmt.Sprintf("h%d.%s", n%2, f.Host) }},
 	{kindDelete, "deletions of a route", nil},
-	{kindRecreate, "routes made again under a name that was deleted", nil},
-	{kindEndpointAdded, "endpoints added to a backend", nil},
-	{kindEndpointRemoved, "endpoints removed from a backend", nil},
+	{kindRecreate, "creations of a route under a deleted one's name", nil},
+	{kindEndpointAdded, "additions of an endpoint", nil},
+	{kindEndpointRemoved, "removals of an endpoint", nil},
 }
 
 func kindNames() []string {

@@ -277,7 +277,7 @@ func (p *propagation) series() {
 	p.Result.Series = append(p.Result.Series, p.changeSeries("routes", "One row for each route", "route", "route number", rows(p.routes)), p.lanes())
 	for _, k := range changeKinds {
 		if made := p.of(k.name); k.name != kindCreate && len(made) > 0 {
-			p.Result.Series = append(p.Result.Series, p.changeSeries("change-"+k.name, "One row for each change of "+k.changed, "change", "change", made))
+			p.Result.Series = append(p.Result.Series, p.changeSeries("change-"+k.name, "One row for each of the "+k.plural, "change", "change", made))
 		}
 	}
 }

@@ -5,15 +5,24 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gatemark/gatemark/internal/kubetest"
+	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
 )
 
-// TestEveryKindOfChange: on the clean implementation every change of every kind
-// is seen to come into force, on routes of every shape.
-func TestEveryKindOfChange(t *testing.T) {
-	const rounds = 3
+// TestScenarios: the clean implementation, asked for everything that there is.
+func TestScenarios(t *testing.T) {
 	c, _ := begin(t, Options{Replicas: 2})
+	kubetest.Namespace(t, c, "b")
+	t.Run("every kind of change", func(t *testing.T) { everyKindOfChange(t, c) })
+	t.Run("attached to everything", func(t *testing.T) { attachedToEverything(t, c) })
+}
+
+// everyKindOfChange: every change of every kind is seen to come into force, on
+// routes of every shape.
+func everyKindOfChange(t *testing.T, c *kube.Client) {
+	const rounds = 2
 	got := measure(t, c, "route-propagation", "a", map[string]any{
 		"routes": 16, "step": "2ms", "freshStep": "10ms", "settle": "100ms", "changes": "all", "shapes": "all", "rounds": rounds,
 	}, nil)
@@ -34,11 +43,10 @@ func TestEveryKindOfChange(t *testing.T) {
 	}
 }
 
-// TestAttachedToEverything: listeners, ListenerSets and the Gateway of another
+// attachedToEverything: listeners, ListenerSets and the Gateway of another
 // implementation, which here is the same one.
-func TestAttachedToEverything(t *testing.T) {
-	c, _ := begin(t, Options{Replicas: 1})
-	got := measure(t, c, "attached-routes", "a", map[string]any{
+func attachedToEverything(t *testing.T, c *kube.Client) {
+	got := measure(t, c, "attached-routes", "b", map[string]any{
 		"routes": 30, "listeners": 2, "listenerSets": 2, "setListeners": 2, "increments": 2, "hold": "500ms", "limit": "20s",
 	}, func(trial *scenario.Trial) {
 		other := trial.Target
@@ -51,7 +59,7 @@ func TestAttachedToEverything(t *testing.T) {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
-	if m := got.Metrics["answers-right"]; m.Value == nil || *m.Value != 30*6 {
+	if m := got.Metrics["answers-right"]; m.Value == nil || *m.Value != 2*30*6 {
 		t.Errorf("answers-right: %+v", m)
 	}
 	for _, name := range []string{"one-more", "one-fewer"} {
