@@ -64,6 +64,9 @@ func TestUseForEachChange(t *testing.T) {
 	var names []string
 	for _, f := range c.trial.Result.Figures {
 		names = append(names, f.Name)
+		if planes := strings.HasSuffix(f.Name, "-changes"); planes != (len(f.Lines) == 1) {
+			t.Errorf("figure %s has %d lines", f.Name, len(f.Lines))
+		}
 		for _, line := range f.Lines {
 			if want := map[bool]string{true: "changes", false: "at"}[strings.HasSuffix(f.Name, "-changes")]; line.X != want {
 				t.Errorf("figure %s is drawn over %s, want %s", f.Name, line.X, want)

@@ -163,12 +163,14 @@ func made(changes, at []float64) result.Numbers {
 	return all
 }
 
-// overChanges draws a picture over the number of changes: below one of how long
-// each took it shows what they cost.
+// overChanges draws the planes' part of a picture over the number of changes:
+// below one of how long each took it shows what they cost.
 func overChanges(f result.Figure) result.Figure {
 	f.Name, f.Title, f.Kind = f.Name+"-changes", f.Title+", over the number of changes", "line"
 	f.XTitle, f.XUnit = "changes made", ""
-	f.Lines = slices.Clone(f.Lines)
+	f.Lines = slices.DeleteFunc(slices.Clone(f.Lines), func(l result.Line) bool {
+		return l.Title != words(controlPlane) && l.Title != words(dataPlane)
+	})
 	for i := range f.Lines {
 		f.Lines[i].X = "changes"
 	}
