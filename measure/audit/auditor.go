@@ -20,7 +20,9 @@ type write struct {
 	version    uint64
 	generation int64
 	// fresh says that the object had no status before its first write.
-	fresh   bool
+	fresh bool
+	// parents are what a route names in its spec.
+	parents []reference
 	entries []entry
 }
 

@@ -44,7 +44,22 @@ type written struct {
 		ResourceVersion string    `json:"resourceVersion"`
 		Generation      int64     `json:"generation"`
 	} `json:"metadata"`
+	Spec   spec           `json:"spec"`
 	Status jsontext.Value `json:"status"`
+}
+
+// A spec as far as the audit looks.
+type spec struct {
+	ParentRefs []reference `json:"parentRefs"`
+}
+
+// parents are what a route in that namespace names.
+func (s *spec) parents(namespace string) []reference {
+	var all []reference
+	for _, ref := range s.ParentRefs {
+		all = append(all, ref.resolved(namespace))
+	}
+	return all
 }
 
 func decodeEvent(line []byte) (event, error) {
@@ -86,7 +101,7 @@ func (e *event) write() (write, error) {
 		at: e.RequestReceivedTimestamp, writer: e.writer(), verb: e.Verb, kind: e.ObjectRef.Resource,
 		namespace: e.ObjectRef.Namespace, name: e.ObjectRef.Name,
 		uid: o.Metadata.UID, version: version, generation: o.Metadata.Generation,
-		entries: s.entries(e.ObjectRef.Namespace),
+		parents: o.Spec.parents(e.ObjectRef.Namespace), entries: s.entries(e.ObjectRef.Namespace),
 	}, nil
 }
 

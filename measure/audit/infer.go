@@ -16,6 +16,7 @@ import (
 // history of it for each kind.
 type Object struct {
 	history.Partial
+	Spec   spec           `json:"spec"`
 	Status jsontext.Value `json:"status"`
 }
 
@@ -63,7 +64,8 @@ func (i *Inference) record(kind string, e history.Event[Object]) {
 	}
 	w := write{
 		at: e.At, verb: "inferred", kind: kind, namespace: m.Namespace, name: m.Name, uid: types.UID(m.UID),
-		version: version, generation: m.Generation, entries: s.entries(m.Namespace),
+		version: version, generation: m.Generation,
+		parents: e.Object.Spec.parents(m.Namespace), entries: s.entries(m.Namespace),
 	}
 	before, known := i.auditor.objects[w.uid]
 	if !known {

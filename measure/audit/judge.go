@@ -24,6 +24,9 @@ func (a *auditor) judge(o *object, w write, changed []entryChange) {
 		if c.after > 1 && c.after > c.before {
 			note(Duplicate, c.key.controller, len(w.entries))
 		}
+		if c.after > c.before && c.observed >= w.generation && len(w.parents) > 0 && !slices.Contains(w.parents, c.key.ref) {
+			note(NoParent, c.key.controller, 0)
+		}
 		if rightful, known := a.rightful(c.key); known && c.after >= c.before && rightful != c.key.controller {
 			note(WrongParent, rightful, 0)
 		}

@@ -15,6 +15,7 @@ type script struct {
 	t       *testing.T
 	now     time.Time
 	version int
+	refs    []any // the parents that routes name from now on
 	lines   []string
 }
 
@@ -110,7 +111,7 @@ func (s *script) status(user, resource, name string, generation int64, status ma
 			"name": name, "namespace": "demo", "uid": "uid-" + name, "generation": generation,
 			"resourceVersion": fmt.Sprint(s.version), "creationTimestamp": begin.Format(time.RFC3339),
 		},
-		"spec": map[string]any{"hostnames": []string{"a.example.com"}}, "status": status,
+		"spec": map[string]any{"hostnames": []string{"a.example.com"}, "parentRefs": s.refs}, "status": status,
 	}
 	e["requestObject"], e["responseObject"] = object, object
 	s.put(e)

@@ -20,6 +20,8 @@ const (
 	Foreign ProblemKind = "foreign-entries"
 	// WrongParent: an entry for a Gateway that is another controller's.
 	WrongParent ProblemKind = "entries-for-others-gateways"
+	// NoParent: an entry for a parent that the route does not name.
+	NoParent ProblemKind = "entries-for-no-parent"
 	// Trespass: a status of a Gateway that is another controller's.
 	Trespass ProblemKind = "writes-to-others-gateways"
 	// War: two writers that keep changing what the other wrote.
@@ -132,7 +134,7 @@ func (a *auditor) isForeign(key problemKey) bool {
 }
 
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{War, Restless, Foreign, WrongParent, Trespass, Duplicate, Stale, Unobserved}, k)
+	return slices.Index([]ProblemKind{War, Restless, Foreign, WrongParent, NoParent, Trespass, Duplicate, Stale, Unobserved}, k)
 }
 
 // Finding tells a problem to a user. prefix is the scenario's name.
@@ -149,6 +151,8 @@ func (p Problem) Finding(prefix string) result.Finding {
 		f.Text = fmt.Sprintf("%s writes status entries in the name of %s, which is another controller (%s)", p.Writer, p.Other, on)
 	case WrongParent:
 		f.Text = fmt.Sprintf("%s writes status entries for Gateways of %s (%s)", p.Writer, p.Other, on)
+	case NoParent:
+		f.Text = fmt.Sprintf("%s writes status entries of %s for parents that the route does not name (%s)", p.Writer, p.Other, on)
 	case Trespass:
 		f.Text = fmt.Sprintf("%s writes the status of Gateways of %s (%s)", p.Writer, p.Other, on)
 	case Duplicate:
