@@ -27,9 +27,10 @@ func TestSinglesAreNoUntruth(t *testing.T) {
 	}
 	a := attached(versions)
 	// Without it they would be one.
-	checkFindings(t, a.Result, "overcount broken", "count-went-back notable")
+	checkFindings(t, a.Result, "overcount broken", "count-went-back notable", "count-late notable")
 	a.again(func() {
 		at := func(d time.Duration) time.Time { return a.start.Add(d) }
+		a.up.reached = []time.Time{at(5 * time.Second), at(5 * time.Second)}
 		a.singles = []single{
 			{more: true, sent: at(9900 * ms), answered: at(9950 * ms), reached: at(10200 * ms)},
 			{sent: at(10900 * ms), answered: at(10950 * ms), reached: at(11 * time.Second)},
@@ -143,8 +144,9 @@ func TestARouteIsCurrentWithAllItsParents(t *testing.T) {
 	both.Status.Parents = append(both.Status.Parents, one.Status.Parents...)
 	bad.Status.Parents = append(bad.Status.Parents, routeWith(controllerName, condition("Accepted", "False", 2), resolved).Status.Parents...)
 	s := &routeStatus{controller: controllerName, parents: 2}
-	if s.isCurrent(one) || !s.isCurrent(both) || s.isCurrent(bad) {
-		t.Errorf("one parent %v, both %v, one refused %v", s.isCurrent(one), s.isCurrent(both), s.isCurrent(bad))
+	current := func(r *gatewayv1.HTTPRoute) bool { is, _ := s.judge(r); return is }
+	if current(one) || !current(both) || current(bad) {
+		t.Errorf("one parent %v, both %v, one refused %v", current(one), current(both), current(bad))
 	}
 }
 

@@ -21,6 +21,8 @@ func (a *attachment) report() {
 	a.findCounts("setup", &a.up)
 	a.findCounts("teardown", &a.down)
 	a.findOvercount()
+	a.findLateCounts()
+	a.findUnaccepted(a.lacks(), len(a.up.sent))
 	a.findUntruth()
 	a.instantsTable()
 	a.entriesTable()
@@ -186,11 +188,11 @@ func (a *attachment) findCounts(name string, p *phase) {
 	if len(lines) == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s after all %d routes were created, %d of %d listeners did not count them right",
-		a.Values.Duration("limit"), len(p.sent), len(lines), len(a.listeners))
+	text := fmt.Sprintf("%s after all %d routes were created, %d of %d listeners did not count them right (%s)",
+		a.Values.Duration("limit"), len(p.sent), len(lines), len(a.listeners), lines[0])
 	if name == "teardown" {
-		text = fmt.Sprintf("%s after the last of %d routes was deleted, %d of %d listeners still counted some",
-			a.Values.Duration("limit"), len(p.sent), len(lines), len(a.listeners))
+		text = fmt.Sprintf("%s after the last of %d routes was deleted, %d of %d listeners still counted some (%s)",
+			a.Values.Duration("limit"), len(p.sent), len(lines), len(a.listeners), lines[0])
 	}
 	a.Find("wrong-count-after-"+name, result.Broken, text, result.Evidence{Name: "counts", Text: strings.Join(lines, "\n")})
 }

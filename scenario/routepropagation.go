@@ -92,7 +92,9 @@ type propagated struct {
 	answered time.Duration // since t0
 	at       time.Time     // t0
 	outcome  *probe.Outcome
+	answers  answers
 	status   time.Duration // since t0; negative where not seen
+	lack     string        // what the status lacked then
 	// silent is set where no status tells of the change.
 	silent bool
 	// shape is what a new route matches by.
@@ -161,6 +163,9 @@ func (p *propagation) create(ctx context.Context) error {
 			return Invalid{err}
 		}
 		route, err := p.one(ctx, s, oldLimit)
+		if errors.Is(err, probe.ErrOtherState) {
+			return Failed{err}
+		}
 		if err != nil {
 			return fmt.Errorf("after %d of %d routes: %w", i, total, err)
 		}
@@ -234,12 +239,14 @@ func (p *propagation) one(ctx context.Context, s step, oldLimit time.Duration) (
 	if err := outcome.Valid(); err != nil {
 		return propagated{}, Invalid{fmt.Errorf("route %s, %s: %w", s.name, s.kind, err)}
 	}
-	change := propagated{kind: s.kind, name: s.name, at: t0, answered: answered, outcome: outcome, status: -1, silent: version == nil, moved: moved(outcome)}
+	change := propagated{kind: s.kind, name: s.name, at: t0, answered: answered, outcome: outcome, status: -1, silent: version == nil, moved: moved(outcome), answers: answersOf(outcome)}
 	p.slim(s.kind, outcome)
 	p.seize(s.kind, outcome)
 	if version != nil {
 		if at, ok := p.status.accepted(ctx, *version, t0.Add(p.Values.Duration("limit"))); ok {
 			change.status = at.Sub(t0)
+		} else {
+			change.lack = p.status.lack(s.name)
 		}
 	}
 	return change, nil
@@ -267,9 +274,12 @@ func (p *propagation) seize(kind string, outcome *probe.Outcome) {
 	if len(outcome.Censored()) > 0 {
 		p.Broken(map[bool]string{true: "never-served", false: "change-ignored"}[kind == kindCreate])
 	}
-	errors := outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.Transition })
-	if errors.ErrorCount() > 0 {
+	transition := outcome.Total(func(l *probe.Lane) *probe.Counts { return &l.Transition })
+	if transition.ErrorCount() > 0 {
 		p.Broken(map[bool]string{true: "errors", false: "change-errors"}[kind == kindCreate])
+	}
+	if kind == kindCreate && slices.ContainsFunc(outcome.Lanes, func(l probe.Lane) bool { return l.Before.ErrorCount() > 0 }) {
+		p.Broken("errors-at-rest")
 	}
 	if slices.ContainsFunc(outcome.Lanes, func(l probe.Lane) bool { return len(l.Misrouted) > 0 }) {
 		p.Broken("misrouted")

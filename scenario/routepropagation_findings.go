@@ -20,9 +20,10 @@ const (
 	// are more than workers of one replica taking turns.
 	flapNoticed = 50 * time.Millisecond
 	// growthNoticed is the ratio of the medians of the last and the first
-	// tenth of the routes.
-	growthNoticed = 2.0
-	growthRoutes  = 100
+	// tenth of the routes, growthNoticedBy the least that they differ by.
+	growthNoticed   = 2.0
+	growthNoticedBy = 20 * time.Millisecond
+	growthRoutes    = 100
 	// leadNoticed: status current this long before traffic follows.
 	leadNoticed = 50 * time.Millisecond
 	// firstNoticed is how many times slower than the median the first route
@@ -32,10 +33,17 @@ const (
 
 func (p *propagation) findings() {
 	p.findCensored()
+	p.findCeiling()
 	p.findErrors()
+	p.findErrorsAtRest()
 	p.findMisrouted()
 	p.findFlaps()
+	p.findSlow()
+	p.findSlowAnswers()
+	p.findLateReplicas()
 	p.findStatusLead()
+	p.findLateStatus()
+	p.findUnaccepted(p.lacks(), len(p.routes))
 	p.findGrowth()
 	p.findFirstRoute()
 }
@@ -156,11 +164,10 @@ func (p *propagation) findFlaps() {
 }
 
 func (p *propagation) findStatusLead() {
-	both := p.options().Connections
 	var leads []float64
 	for i := range p.routes {
 		r := &p.routes[i]
-		leads = append(leads, r.after(r.outcome.StableEverywhere(both))-r.statusSeconds())
+		leads = append(leads, p.stableSeconds(r)-r.statusSeconds())
 	}
 	s := stat.Summarize(finite(leads), stat.Options{})
 	if s.N == 0 || !(s.P50 > leadNoticed.Seconds()) {
@@ -177,17 +184,16 @@ func (p *propagation) findGrowth() {
 	if n < growthRoutes {
 		return
 	}
-	both := p.options().Connections
 	tenth := func(from int) float64 {
 		var all []float64
 		for i := from; i < from+n/10; i++ {
-			all = append(all, p.routes[i].after(p.routes[i].outcome.StableEverywhere(both)))
+			all = append(all, p.stableSeconds(&p.routes[i]))
 		}
 		slices.Sort(all)
 		return all[len(all)/2]
 	}
 	first, last := tenth(1), tenth(n-n/10)
-	if math.IsInf(first, 0) || !(last >= growthNoticed*first) {
+	if math.IsInf(first, 0) || !(last >= growthNoticed*first && last >= first+growthNoticedBy.Seconds()) {
 		return
 	}
 	p.Find("grows", result.Costly,
@@ -197,9 +203,8 @@ func (p *propagation) findGrowth() {
 }
 
 func (p *propagation) findFirstRoute() {
-	both := p.options().Connections
-	first := p.routes[0].after(p.routes[0].outcome.StableEverywhere(both))
-	rest := p.collect(func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) })
+	first := p.stableSeconds(&p.routes[0])
+	rest := p.collect(p.stableSeconds)
 	s := stat.Summarize(rest, stat.Options{})
 	if len(p.routes) < 2 || math.IsInf(first, 0) || math.IsNaN(s.P50) || first < firstNoticed*s.P50 || first < s.P50+firstNoticedBy.Seconds() {
 		return

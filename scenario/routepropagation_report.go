@@ -109,13 +109,13 @@ func (p *propagation) metrics() {
 	p.Samples("status", "Status current", p.collect((*propagated).statusSeconds), limit)
 	p.Samples("first-served", "First served, on any replica", p.collect(func(r *propagated) float64 { return r.after(r.outcome.First(both)) }), limit)
 	p.Samples("served-everywhere", "Served by every replica", p.collect(func(r *propagated) float64 { return r.after(r.outcome.FirstEverywhere(both)) }), limit)
-	p.Samples("stable", "Served for good by every replica", p.collect(func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) }), limit)
+	p.Samples("stable", "Served for good by every replica", p.collect(p.stableSeconds), limit)
 	for _, kind := range p.kinds() {
 		p.Samples("stable-"+kind.String(), "Served for good, "+kind.String()+" connections",
 			p.collect(func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(kind)) }), limit)
 	}
 	first := &p.routes[0]
-	if stable := first.after(first.outcome.StableEverywhere(both)); !math.IsInf(stable, 0) {
+	if stable := p.stableSeconds(first); !math.IsInf(stable, 0) {
 		p.Metric("first-route", result.Value("The first route of the Gateway, served for good", "s", stable).Lower())
 	}
 	// Signed: positive where traffic came after the status said it would.

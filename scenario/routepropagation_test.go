@@ -79,8 +79,8 @@ func TestPropagationFindings(t *testing.T) {
 			want: []string{"never-served broken"},
 			text: []string{"1 of 120 new routes were not served for good within 1m0s; the status of 1 of these said"}},
 		"never served and never accepted": {n: 120, change: func(p *propagation) { p.serve(7, 0); p.routes[7].status = -1; p.serve(9, 0) },
-			want: []string{"never-served broken"},
-			text: []string{"2 of 120 new routes were not served for good within 1m0s; the status of 1 of these said"}},
+			want: []string{"never-served broken", "not-accepted costly"},
+			text: []string{"2 of 120 new routes were not served for good within 1m0s; the status of 1 of these said", "the status of 1 of 120 valid routes never said"}},
 		"no route is ever served": {n: 120, change: func(p *propagation) {
 			for i := range p.routes {
 				p.serve(i, 0)
@@ -137,7 +137,8 @@ func TestPropagationFindings(t *testing.T) {
 			for i := 108; i < 120; i++ {
 				p.serve(i, 0)
 			}
-		}, want: []string{"never-served broken", "grows costly"}, text: []string{"12 of 120", "22ms among the first 12, never among the last"}},
+		}, want: []string{"never-served broken", "ceiling broken", "grows costly"},
+			text: []string{"12 of 120", "once there were 108: each of the next 12", "22ms among the first 12, never among the last"}},
 		"a slow first route": {n: 120, change: func(p *propagation) { p.serve(0, time.Second) }, want: []string{"first-route info"},
 			text: []string{"the first route of a Gateway took 1s to be served for good, later ones 22ms (median)"}},
 		"a first route that is thrice as slow and unnoticed": {n: 120, change: func(p *propagation) { p.serve(0, 70*ms) }},

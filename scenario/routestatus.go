@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"sync"
 	"time"
 
@@ -38,7 +39,9 @@ type routeStatus struct {
 	// current is of each route by its name, when it was so first.
 	current map[string]time.Time
 	// since is of each version of each route.
-	since    map[routeVersion]time.Time
+	since map[routeVersion]time.Time
+	// lacks is what the last status of each route, by its name, lacked.
+	lacks    map[string]string
 	versions int
 	changed  chan struct{} // closed and replaced at each change of since
 }
@@ -57,7 +60,7 @@ func versionOf(o client.Object) routeVersion { return routeVersion{o.GetUID(), o
 func watchRouteStatus(ctx context.Context, t *Trial, controller string, parents int) (*routeStatus, error) {
 	s := &routeStatus{
 		controller: gatewayv1.GatewayController(controller), parents: parents,
-		current: map[string]time.Time{}, since: map[routeVersion]time.Time{}, changed: make(chan struct{}),
+		current: map[string]time.Time{}, since: map[routeVersion]time.Time{}, lacks: map[string]string{}, changed: make(chan struct{}),
 	}
 	var err error
 	s.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"), history.Options{Namespace: t.Namespace}, s.record)
@@ -72,7 +75,11 @@ func (s *routeStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
 	}
 	s.versions++
 	version := versionOf(event.Object)
-	if _, known := s.since[version]; known || !s.isCurrent(event.Object) {
+	if _, known := s.since[version]; known {
+		return
+	}
+	current, lack := s.judge(event.Object)
+	if s.lacks[event.Object.Name] = lack; !current {
 		return
 	}
 	s.since[version] = event.At
@@ -83,20 +90,31 @@ func (s *routeStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
 	s.changed = make(chan struct{})
 }
 
-func (s *routeStatus) isCurrent(route *gatewayv1.HTTPRoute) bool {
+// judge tells whether a route's status is current, and otherwise what it lacks.
+func (s *routeStatus) judge(route *gatewayv1.HTTPRoute) (current bool, lack string) {
 	n := 0
 	for _, parent := range route.Status.Parents {
 		if parent.ControllerName != s.controller {
 			continue
 		}
-		ok, _ := kube.Current(parent.Conditions, route.Generation,
+		ok, lack := kube.Current(parent.Conditions, route.Generation,
 			string(gatewayv1.RouteConditionAccepted), string(gatewayv1.RouteConditionResolvedRefs))
 		if !ok {
-			return false
+			return false, lack
 		}
 		n++
 	}
-	return n >= s.parents
+	if n < s.parents {
+		return false, fmt.Sprintf("%d of %d entries of %s", n, s.parents, s.controller)
+	}
+	return true, ""
+}
+
+// lack is what the status of a route lacked last.
+func (s *routeStatus) lack(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lacks[name]
 }
 
 // accepted waits until the status of a version is current, until the deadline.

@@ -46,7 +46,7 @@ func TestARoutesStatusIsCurrent(t *testing.T) {
 		"conditions without generation": {routeWith(controllerName, condition("Accepted", "True", 0), condition("ResolvedRefs", "True", 0)), false},
 	} {
 		s := &routeStatus{controller: controllerName, parents: 1}
-		if got := s.isCurrent(c.route); got != c.want {
+		if got, lack := s.judge(c.route); got != c.want || (lack == "") != got {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestARoutesStatusIsCurrent(t *testing.T) {
 
 func TestAcceptedWaitsForTheStatusOrTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &routeStatus{controller: controllerName, parents: 1, current: map[string]time.Time{}, since: map[routeVersion]time.Time{}, changed: make(chan struct{})}
+		s := &routeStatus{controller: controllerName, parents: 1, current: map[string]time.Time{}, since: map[routeVersion]time.Time{}, lacks: map[string]string{}, changed: make(chan struct{})}
 		began := time.Now()
 		show := func(after time.Duration, route *gatewayv1.HTTPRoute) {
 			time.AfterFunc(after, func() {

@@ -97,6 +97,7 @@ func (w *statusWrites) report(ctx context.Context, routes int) (audit.Report, er
 	}
 	t.Result.Tables = append(t.Result.Tables, writersTable(r))
 	t.Result.Findings = append(t.Result.Findings, r.Findings(t.Result.Scenario)...)
+	w.find(r, under, routes)
 	// The creation of every route by ourselves is in the log too: none of it
 	// there means that the log is not the one of this cluster.
 	if !r.Inferred {

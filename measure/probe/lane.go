@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -224,7 +225,10 @@ func (a *lane) notOld() error {
 	if a.lastVerdict != Old {
 		text += ": " + a.last.String()
 	}
-	return fmt.Errorf("%s", text)
+	if a.lastVerdict == Wrong {
+		return fmt.Errorf("%s: %w", text, ErrOtherState)
+	}
+	return errors.New(text)
 }
 
 // outcome judges the lane's samples.

@@ -142,9 +142,10 @@ func (e Example) String() string {
 // String names the lane: "replica envoy-1 (kept)".
 func (l *Lane) String() string { return fmt.Sprintf("%s (%v)", l.Target.Name, l.Connections) }
 
-// Valid returns an error that names the lanes that are no evidence: whose last
-// answer before T0 did not show the old state, that had shown the new one by
-// then, or that could not be probed for reasons of our own.
+// Valid returns an error that names the lanes that are no evidence: that did
+// not show the old state before T0, that had shown the new one by then, or that
+// could not be probed for reasons of our own. Errors before T0 are the target's:
+// they show neither state.
 func (o *Outcome) Valid() error {
 	var problems []error
 	for i := range o.Lanes {
@@ -164,24 +165,10 @@ func (l *Lane) valid() error {
 	if l.Before.Right > 0 {
 		return fmt.Errorf("answered the new state %d times before the change was written", l.Before.Right)
 	}
-	last, ok := lastBefore(l.Samples)
-	switch {
-	case !ok:
-		return errors.New("no answer before the change was written")
-	case last != Old:
-		return fmt.Errorf("the last answer before the change was written was %v, want old", last)
+	if l.Before.Old == 0 {
+		return errors.New("no answer showed the old state before the change was written")
 	}
 	return nil
-}
-
-func lastBefore(samples []Sample) (Verdict, bool) {
-	verdict, ok := Ours, false
-	for i := range samples {
-		if s := &samples[i]; s.Received < 0 && s.Verdict != Ours {
-			verdict, ok = s.Verdict, true
-		}
-	}
-	return verdict, ok
 }
 
 // First is when a right answer was received first, on any of the kinds of

@@ -94,6 +94,10 @@ type Inquiry struct {
 	closing error
 }
 
+// ErrOtherState is in the error of Old where a target does answer, or refuses
+// to, and what it says last is neither the old state nor the new one.
+var ErrOtherState = errors.New("that is another state")
+
 // Old returns when every lane has answered the old state a few times in a row.
 // Its error says which have not, and what they answered.
 func (i *Inquiry) Old(ctx context.Context) error {
