@@ -18,11 +18,12 @@ var folders embed.FS
 // Catalogue returns the implementations that gatemark brings along, by name,
 // without those that are internal.
 func Catalogue() ([]*Implementation, error) {
-	all, err := load()
+	all, err := All()
 	return slices.DeleteFunc(all, func(i *Implementation) bool { return i.Internal }), err
 }
 
-func load() ([]*Implementation, error) {
+// All returns the internal ones too, which can be named and are in no list.
+func All() ([]*Implementation, error) {
 	found, err := fs.Glob(folders, "*/"+fileName)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func load() ([]*Implementation, error) {
 // Find returns one implementation, be it an internal one. An unknown name is a
 // usage error that says what it may have meant.
 func Find(name string) (*Implementation, error) {
-	all, err := load()
+	all, err := All()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -139,6 +140,22 @@ func (i *Implementation) apply(v Variant) (*Implementation, []error) {
 		effective.values = merge(effective.values, values)
 	}
 	return effective, problems
+}
+
+// WithValues returns the implementation as it is installed with values laid
+// over its own, which is a deviation that the result lists.
+func (i *Implementation) WithValues(values map[string]any) (*Implementation, error) {
+	if len(values) == 0 {
+		return i, nil
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	changed := *i
+	changed.values = merge(i.values, values)
+	changed.Deviations = append(slices.Clone(i.Deviations), Deviation{What: "Values of the chart: " + string(text), Why: "The plan sets them."})
+	return &changed, nil
 }
 
 // checkVariants holds each variant, as it would be installed, to the same

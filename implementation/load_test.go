@@ -241,3 +241,22 @@ func TestMergeLaysMapsIntoMapsAndTouchesNeither(t *testing.T) {
 		t.Errorf("the base has changed (-want +got):\n%s", diff)
 	}
 }
+
+func TestValuesOfAPlanAreADeviation(t *testing.T) {
+	i := find(t, "truth")
+	same, err := i.WithValues(nil)
+	if err != nil || same != i {
+		t.Errorf("without values it is another one: %v", err)
+	}
+	changed, err := i.WithValues(map[string]any{"faults": map[string]any{"errorEvery": 7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"faults": map[string]any{"errorEvery": 7}}
+	if diff := cmp.Diff(want, changed.Values()); diff != "" || len(i.Values()) != 0 {
+		t.Errorf("values, of the original %v (-want +got):\n%s", i.Values(), diff)
+	}
+	if n := len(changed.Deviations) - len(i.Deviations); n != 1 || !strings.Contains(changed.Deviations[len(changed.Deviations)-1].What, `{"faults":{"errorEvery":7}}`) {
+		t.Errorf("deviations %+v", changed.Deviations)
+	}
+}

@@ -20,6 +20,8 @@ type Catalogue struct {
 type Implementation struct {
 	Name     string
 	Variants []string
+	// Unlisted: it is there for whoever names it, and in no list.
+	Unlisted bool
 }
 
 // A Scenario that a plan can name.

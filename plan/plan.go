@@ -57,6 +57,8 @@ type Treatment struct {
 	// A/A control, which shows how much differs where nothing does. It is 0
 	// for the treatment itself, and counts from 2 on.
 	Copy int `json:"copy,omitempty"`
+	// Values are laid over what the implementation sets of its chart's values.
+	Values map[string]any `json:"values,omitempty"`
 }
 
 // String is how a treatment is named in results and on the command line:

@@ -11,7 +11,7 @@ import (
 )
 
 var catalogue = Catalogue{
-	Implementations: []Implementation{{Name: "envoy-gateway", Variants: []string{"gateway-namespace"}}, {Name: "contour"}},
+	Implementations: []Implementation{{Name: "envoy-gateway", Variants: []string{"gateway-namespace"}}, {Name: "contour"}, {Name: "inner", Unlisted: true}},
 	Scenarios: []Scenario{
 		{Name: "route-propagation", Parameters: []Parameter{
 			{Name: "routes", Default: 100, Min: 1, Max: 40000},
@@ -57,6 +57,8 @@ func TestBadPlans(t *testing.T) {
 		{"an unknown variant", header + "implementations: [{name: envoy-gateway, variant: x}]\n" + scenarios, []string{`implementations[0].variant: no variant of envoy-gateway is called "x"; there are gateway-namespace`}},
 		{"a variant where there is none", header + "implementations: [{name: contour, variant: x}]\n" + scenarios, []string{`implementations[0].variant: there is no variant of contour, so not "x" either`}},
 		{"one implementation twice", header + "implementations: [{name: contour}, {name: contour}]\n" + scenarios, []string{"implementations[1]: contour stands at implementations[0] already: one installation of an implementation fits in a run; copy: 2 measures the same one twice"}},
+		{"near one that is in no list", header + "implementations: [{name: inne}]\n" + scenarios, []string{`implementations[0].name: no implementation is called "inne"; there are contour, envoy-gateway`}},
+		{"values of a copy", header + "implementations: [{name: contour, values: {a: 1}}, {name: contour, copy: 2, values: {a: 2}}]\n" + scenarios, []string{"implementations[1].values: a copy is what contour installs; its values stand there"}},
 		{"a copy of nothing", header + "implementations: [{name: contour, copy: 2}, {name: contour}]\n" + scenarios, []string{"implementations[0].copy: there is no contour before it, which it could be a copy of"}},
 		{"a copy of another variant", header + "implementations: [{name: envoy-gateway}, {name: envoy-gateway, variant: gateway-namespace, copy: 2}]\n" + scenarios, []string{"implementations[1].copy: there is no envoy-gateway/gateway-namespace before it, which it could be a copy of"}},
 		{"a first copy, and one twice", header + "implementations: [{name: contour}, {name: contour, copy: 1}, {name: contour, copy: 2}, {name: contour, copy: 2}]\n" + scenarios, []string{
@@ -146,8 +148,23 @@ func TestTreatmentsAreReadAsTheyAreWritten(t *testing.T) {
 		"contour#":     {Name: "contour#"},
 	} {
 		got := ParseTreatment(text)
-		if got != want || got.String() != text {
+		if !cmp.Equal(got, want) || got.String() != text {
 			t.Errorf("%s is read as %+v and written as %s", text, got, got)
 		}
+	}
+}
+
+func TestWhatIsInNoListCanBeNamed(t *testing.T) {
+	p, err := Decode([]byte(header + "implementations: [{name: inner, values: {faults: {errorEvery: 7}}}]\n" + scenarios))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Resolve(catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Treatment{{Name: "inner", Values: map[string]any{"faults": map[string]any{"errorEvery": 7.0}}}}
+	if diff := cmp.Diff(want, got.Implementations); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

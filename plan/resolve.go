@@ -94,13 +94,18 @@ const maxCopies = 9
 // copy checks a treatment that shares the installation of one before it.
 func (r *resolver) copy(where string, t Treatment, before []Treatment) {
 	original := Treatment{Name: t.Name, Variant: t.Variant}
+	at := func(name string) int {
+		return slices.IndexFunc(before, func(b Treatment) bool { return b.String() == name })
+	}
 	switch {
 	case t.Copy < 2 || t.Copy > maxCopies:
 		r.problem("%s.copy: %d is not between 2 and %d", where, t.Copy, maxCopies)
-	case slices.Contains(before, t):
-		r.problem("%s: %s stands at implementations[%d] already", where, t, slices.Index(before, t))
-	case !slices.Contains(before, original):
+	case at(t.String()) >= 0:
+		r.problem("%s: %s stands at implementations[%d] already", where, t, at(t.String()))
+	case at(original.String()) < 0:
 		r.problem("%s.copy: there is no %s before it, which it could be a copy of", where, original)
+	case len(t.Values) > 0:
+		r.problem("%s.values: a copy is what %s installs; its values stand there", where, original)
 	}
 }
 
@@ -180,7 +185,9 @@ func (r *resolver) unknown(where, what, name string, names []string) {
 func (r *resolver) implementationNames() []string {
 	var names []string
 	for _, i := range r.catalogue.Implementations {
-		names = append(names, i.Name)
+		if !i.Unlisted {
+			names = append(names, i.Name)
+		}
 	}
 	return sorted(names)
 }

@@ -130,7 +130,7 @@ func TestNames(t *testing.T) {
 // TestPlans resolves every plan that the documentation shows.
 func TestPlans(t *testing.T) {
 	catalogue := plan.Catalogue{Scenarios: run.Scenarios()}
-	implementations, err := implementation.Catalogue()
+	implementations, err := implementation.All()
 	if err != nil {
 		t.Fatal(err)
 	}

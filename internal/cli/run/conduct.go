@@ -205,6 +205,9 @@ func (c *conductor) install(ctx context.Context, t plan.Treatment) (scenario.Tar
 	if i, err = i.WithVariant(t.Variant); err != nil {
 		return scenario.Target{}, err
 	}
+	if i, err = i.WithValues(t.Values); err != nil {
+		return scenario.Target{}, err
+	}
 	at := slices.IndexFunc(c.installed, func(in *install.Installed) bool { return in.Implementation == t.Name })
 	if at < 0 {
 		installed, err := c.installer.Install(ctx, i, t.Variant)

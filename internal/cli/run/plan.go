@@ -157,12 +157,12 @@ func set(p *plan.Plan, assignment string) error {
 // catalogue is what a plan can ask for.
 func catalogue() (plan.Catalogue, error) {
 	c := plan.Catalogue{Scenarios: engine.Scenarios()}
-	all, err := implementation.Catalogue()
+	all, err := implementation.All()
 	if err != nil {
 		return c, err
 	}
 	for _, i := range all {
-		entry := plan.Implementation{Name: i.Name}
+		entry := plan.Implementation{Name: i.Name, Unlisted: i.Internal}
 		for _, v := range i.Variants {
 			entry.Variants = append(entry.Variants, v.Name)
 		}
