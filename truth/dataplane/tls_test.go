@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/truth/config"
+	"github.com/gatemark/gatemark/truth/fault"
 )
 
 // certificate is one for names.
@@ -135,5 +137,11 @@ func TestWebSocket(t *testing.T) {
 		if got, err := in.ReadString('\n'); err != nil || got != text {
 			t.Errorf("got %q, %v, want %q", got, err, text)
 		}
+		b.publish(map[string]config.Backend{"a": backend}, plain(config.Rule{Route: "n/a", Generation: b.version, Backends: to("a")}))
+	}
+	b.faults.Set(fault.Faults{DropsKeptOnChange: true})
+	b.publish(map[string]config.Backend{"a": backend}, plain())
+	if got, err := in.ReadString('\n'); !errors.Is(err, io.EOF) {
+		t.Errorf("after a change that drops connections: %q, %v", got, err)
 	}
 }
