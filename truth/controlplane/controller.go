@@ -81,23 +81,24 @@ func (c *controller) step(ctx context.Context, objects client.Reader) error {
 	c.wrong.notice(w)
 	c.wrong.gateways(w)
 	var problems []error
-	placed := map[string]bool{}
+	known := map[string]bool{}
 	for key, g := range w.gateways {
-		placed[key.String()] = true
+		known[key.String()] = true
 		g.told = c.publish(c.wrong.snapshot(w, g, c.Feed.Latest(key.String())))
-		if g.placed, err = c.Placement.Place(ctx, objects, g.object, ports(g.told), g.told); err != nil {
+		placed, err := c.Placement.Place(ctx, objects, g.object, ports(g.told), g.told)
+		if err != nil {
 			problems = append(problems, fmt.Errorf("data plane of gateway %s: %w", key, err))
 		}
+		g.placed = c.wrong.placed(placed)
 	}
 	for name := range c.known {
-		if !placed[name] {
+		if !known[name] {
 			c.Placement.Remove(name)
 			c.Feed.Forget(name)
 		}
 	}
-	c.known = placed
-	c.wrong.statuses(w)
-	routes, others := byWriter(w.conclude())
+	c.known = known
+	routes, others := byWriter(c.wrong.conclude(w))
 	c.routes.want(objects, routes)
 	c.others.want(objects, others)
 	return errors.Join(problems...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/truth/fault"
@@ -58,6 +59,30 @@ func (x *wrong) notice(w *world) {
 }
 
 var seed = maphash.MakeSeed()
+
+// placed is how far a Gateway's data plane is said to be.
+func (x *wrong) placed(p Placed) Placed {
+	p.Ready = p.Ready || x.faults.Now().ProgrammedEarly
+	return p
+}
+
+// conclude is what the statuses of a world should be.
+func (x *wrong) conclude(w *world) []status {
+	x.statuses(w)
+	all := w.conclude()
+	if !x.faults.Now().NoAddress {
+		return all
+	}
+	for i, s := range all {
+		if _, ok := s.object.(*gatewayv1.Gateway); ok {
+			all[i].into = func(o client.Object) {
+				s.into(o)
+				o.(*gatewayv1.Gateway).Status.Addresses = nil
+			}
+		}
+	}
+	return all
+}
 
 // statuses makes wrong what the statuses say of what was published.
 func (x *wrong) statuses(w *world) {

@@ -91,3 +91,21 @@ func TestOthersRoutesAreNoticed(t *testing.T) {
 		t.Error("another's new route is not noticed")
 	}
 }
+
+func TestPlacement(t *testing.T) {
+	x := wrongWith(fault.Faults{ProgrammedEarly: true, NoAddress: true})
+	w := worldOf(t)
+	own(w).placed = x.placed(Placed{Addresses: []string{"10.0.0.9"}})
+	for _, s := range x.conclude(w) {
+		if g, ok := s.object.(*gatewayv1.Gateway); ok {
+			g = g.DeepCopy()
+			s.into(g)
+			if got := reasons(g.Status.Conditions); !strings.HasSuffix(got, "Programmed=Programmed") || len(g.Status.Addresses) != 0 {
+				t.Errorf("%s with addresses %+v", got, g.Status.Addresses)
+			}
+		}
+	}
+	if wrongWith(fault.Faults{}).placed(Placed{}).Ready {
+		t.Error("without the fault it is ready")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -44,10 +45,13 @@ func (x *wrong) snapshot(w *world, g *gateway, latest *config.Snapshot) *config.
 	}
 	if f.IgnoreEvery > 0 || f.ErrorsAlways > 0 {
 		numbers := x.number(w)
-		keepRoutes(s, func(route string) bool { return !f.Ignores(numbers[route]) })
+		keepRules(s, func(rule *config.Rule) bool { return !f.Ignores(numbers[rule.Route]) })
 		for i := range s.Listeners {
 			fail(s, &s.Listeners[i], func(route string) bool { return f.Fails(numbers[route]) })
 		}
+	}
+	if f.NeedsMatch {
+		keepRules(s, func(rule *config.Rule) bool { return slices.ContainsFunc(rule.Matches, tells) })
 	}
 	if f.Ceiling > 0 {
 		return x.under(f, w, s, latest)
@@ -67,7 +71,7 @@ func (x *wrong) under(f fault.Faults, w *world, s, latest *config.Snapshot) *con
 	// Many routes came at once: those below the ceiling are still served.
 	numbers := x.number(w)
 	oldest := slices.SortedFunc(maps.Keys(routes), func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) })[:f.Ceiling-1]
-	keepRoutes(s, func(route string) bool { return slices.Contains(oldest, route) })
+	keepRules(s, func(rule *config.Rule) bool { return slices.Contains(oldest, rule.Route) })
 	return s
 }
 
@@ -80,18 +84,24 @@ func (x *wrong) number(w *world) map[string]int {
 	return numbers
 }
 
-// keepRoutes takes all other routes out of a snapshot. Rules are shared with
-// the translation, and stay as they are.
-func keepRoutes(s *config.Snapshot, keep func(route string) bool) {
+// keepRules takes all other rules out of a snapshot. The translation shares
+// them, and keeps them.
+func keepRules(s *config.Snapshot, keep func(*config.Rule) bool) {
 	for i := range s.Listeners {
 		var kept []config.Rule
 		for _, rule := range s.Listeners[i].Rules {
-			if keep(rule.Route) {
+			if keep(&rule) {
 				kept = append(kept, rule)
 			}
 		}
 		s.Listeners[i].Rules = kept
 	}
+}
+
+// tells: there are requests that do not match.
+func tells(m gatewayv1.HTTPRouteMatch) bool {
+	anyPath := m.Path == nil || ptr.Deref(m.Path.Type, gatewayv1.PathMatchPathPrefix) == gatewayv1.PathMatchPathPrefix && ptr.Deref(m.Path.Value, "/") == "/"
+	return !anyPath || m.Method != nil || len(m.Headers) > 0 || len(m.QueryParams) > 0
 }
 
 // nowhere is a backend without endpoints.

@@ -143,3 +143,15 @@ func TestSingleGateway(t *testing.T) {
 		}
 	}
 }
+
+func TestNeedsMatch(t *testing.T) {
+	route := func(name, matches string) string {
+		return httpRouteText(name, `{parentRefs: [{name: g}], rules: [{matches: [`+matches+`], backendRefs: [{name: s, port: 80}]}]}`)
+	}
+	w := worldOf(t, route("bare", ""), route("root", `{path: {type: PathPrefix, value: /}}`), route("path", `{path: {type: PathPrefix, value: /x}}`),
+		route("exact", `{path: {type: Exact, value: /}}`), route("header", `{headers: [{name: a, value: b}]}`))
+	s := wrongWith(fault.Faults{NeedsMatch: true}).snapshot(w, own(w), nil)
+	if got := routesOf(s); got != "a/exact a/header a/path" {
+		t.Errorf("served are %s", got)
+	}
+}

@@ -80,7 +80,8 @@ func (a attempts) once(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
 	limit := after(a.rule.backendRequest, func() { cancel(errTimeout) })
 	out := request.Clone(ctx)
-	out.URL.Host = a.to.backend.endpoint().String()
+	endpoint := a.endpoint()
+	out.URL.Host = endpoint.String()
 	body, err := attemptBody(request)
 	if err != nil {
 		cancel(nil)
@@ -88,6 +89,7 @@ func (a attempts) once(request *http.Request) (*http.Response, error) {
 	}
 	out.Body = body
 	response, err := a.replica.transport(a.to.backend.H2C).RoundTrip(out)
+	a.judge(endpoint, response, err)
 	if err != nil {
 		limit.Stop()
 		if cause := context.Cause(ctx); cause != nil {

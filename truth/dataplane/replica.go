@@ -22,6 +22,9 @@ type Options struct {
 	Address netip.Addr
 	// Faults are asked at their points; nil has none.
 	Faults *fault.Switch
+	// Crash ends the process, where faults want that; nil only stops serving for
+	// a while.
+	Crash func()
 	// Drain is how long requests are still served after the context of Run
 	// has ended, while the replica says that it is not ready.
 	Drain time.Duration
@@ -121,8 +124,9 @@ func (r *Replica) follow(ctx context.Context) error {
 	defer receiving.Wait()
 	defer cancel()
 	receiving.Go(func() { r.receive(ctx, arrived) })
-	var keeper keeper
+	var keeping keeper
 	var expired <-chan time.Time // of what is kept
+	taken := int64(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -132,9 +136,16 @@ func (r *Replica) follow(ctx context.Context) error {
 			if pause(ctx, time.Until(d.at)) != nil {
 				return nil
 			}
-			keeper.got(d.snapshot, r.options.Faults.Now(), time.Now())
+			f := r.options.Faults.Now()
+			if taken++; f.Crashes(taken) {
+				if r.crash(ctx) != nil {
+					return nil
+				}
+				keeping = keeper{}
+			}
+			keeping.got(d.snapshot, f, time.Now())
 		}
-		snapshot, until := keeper.at(time.Now())
+		snapshot, until := keeping.at(time.Now())
 		if err := r.take(snapshot); err != nil {
 			return fmt.Errorf("configuration %d of gateway %s: %w", snapshot.Version, snapshot.Gateway, err)
 		}
@@ -160,6 +171,7 @@ func (r *Replica) receive(ctx context.Context, arrived chan<- due) {
 		case arrived <- due{snapshot, time.Now().Add(wait)}:
 		case <-ctx.Done():
 		}
+		_ = pause(ctx, r.options.Faults.Now().Throttle) // the loop sees its end
 	}
 }
 

@@ -124,6 +124,7 @@ type counting struct {
 	mu          sync.Mutex
 	connections map[string]bool
 	answer      int
+	at          config.Backend
 }
 
 func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -140,9 +141,17 @@ func (c *counting) opened() int {
 	return len(c.connections)
 }
 
-func (b *bench) count(answer int) *counting {
+// backend is one that gives the same answer to all.
+func (b *bench) backend(answer int) *counting {
 	c := &counting{connections: map[string]bool{}, answer: answer}
-	b.publish(map[string]config.Backend{"a": backendOf(b.t, c.ServeHTTP)}, plain(hosted(1, "a"), hosted(1, "a")))
+	c.at = backendOf(b.t, c.ServeHTTP)
+	return c
+}
+
+// count publishes a route of two rules before such a backend.
+func (b *bench) count(answer int) *counting {
+	c := b.backend(answer)
+	b.publish(map[string]config.Backend{"a": c.at}, plain(hosted(1, "a"), hosted(1, "a")))
 	return c
 }
 

@@ -31,7 +31,8 @@ type life struct {
 	served atomic.Pointer[time.Time]
 	// before is the table that was in force before it, as long as the route may
 	// go back to it.
-	before atomic.Pointer[table]
+	before  atomic.Pointer[table]
+	ejected ejected
 }
 
 // live gives each route its life as the table comes into force: routes that
@@ -62,6 +63,10 @@ func (t *table) live(before *table, now time.Time, keep bool) {
 func (r *Replica) spoil(w http.ResponseWriter, request *http.Request) bool {
 	f, n := r.options.Faults.Now(), r.wrong.requests.Add(1)
 	switch {
+	case f.Dead(n):
+		r.wrong.injected.Add("deadAfter")
+		<-request.Context().Done() // its client gave up
+		return true
 	case f.Drops(n):
 		r.wrong.injected.Add("dropEvery")
 		reset(w)

@@ -240,3 +240,39 @@ func TestNamesInTallies(t *testing.T) {
 		}
 	}
 }
+
+func TestDeadAfter(t *testing.T) {
+	b := start(t)
+	b.both(1)
+	b.faults.Set(fault.Faults{DeadAfter: 2})
+	b.expect("a.test", "/", 200)
+	b.expect("a.test", "/", 200)
+	client := &http.Client{Timeout: 20 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+	if _, err := client.Do(b.request("GET", "a.test", "/", nil)); err == nil {
+		t.Error("a dead replica answers")
+	}
+	b.expectInjected(map[string]int64{"deadAfter": 1})
+}
+
+func TestEjectFor(t *testing.T) {
+	b := start(t)
+	bad, good := b.backend(500), b.backend(200)
+	both := config.Backend{Endpoints: append(bad.at.Endpoints, good.at.Endpoints...)}
+	b.publish(map[string]config.Backend{"a": both, "b": both}, plain(hosted(1, "a"), hosted(1, "b")))
+	b.faults.Set(fault.Faults{EjectFor: time.Hour})
+	for range 4 {
+		b.get("a.test", "/")
+	}
+	if n := bad.requests.Load(); n != 1 {
+		t.Errorf("the endpoint that fails was asked %d times, want once", n)
+	}
+	for range 4 {
+		b.get("b.test", "/")
+	}
+	if n := bad.requests.Load(); n != 2 {
+		t.Errorf("with a second route it was asked %d times, want once more", n)
+	}
+	b.expectInjected(map[string]int64{"ejectFor": 2})
+	b.publish(map[string]config.Backend{"a": bad.at}, plain(hosted(1, "a")))
+	b.expect("a.test", "/", 500) // no other endpoint is left
+}

@@ -32,6 +32,13 @@ type Faults struct {
 	// statuses say that it has.
 	StatusEarly time.Duration `json:"statusEarly,omitempty" point:"configuration"`
 
+	// Throttle is how long a replica does not ask for a configuration after it got
+	// one.
+	Throttle time.Duration `json:"throttle,omitempty" point:"configuration"`
+	// CrashEvery lets a replica crash with each n-th configuration. It starts again
+	// after 1 s; in a pod its process ends.
+	CrashEvery int64 `json:"crashEvery,omitempty" point:"configuration"`
+
 	// KeepsDeleted is how long a replica goes on serving a route that is deleted.
 	KeepsDeleted time.Duration `json:"keepsDeleted,omitempty" point:"difference"`
 	// StaleEndpoint is how long a replica goes on sending requests to an endpoint
@@ -63,6 +70,9 @@ type Faults struct {
 	// HangFor is how long those wait; 0 is 1 s.
 	HangFor time.Duration `json:"hangFor,omitempty" point:"request"`
 
+	// DeadAfter is the number of requests after which a replica answers none any
+	// more.
+	DeadAfter int64 `json:"deadAfter,omitempty" point:"request"`
 	// Latency is what each request costs the replica in time of a CPU.
 	Latency time.Duration `json:"latency,omitempty" point:"request"`
 	// Limit is how many requests a replica serves in a second: each waits for its
@@ -87,6 +97,9 @@ type Faults struct {
 	// HealthPerRoute is the time after which each replica asks every endpoint again
 	// whether it is well, once for each rule that sends requests to it.
 	HealthPerRoute time.Duration `json:"healthPerRoute,omitempty" point:"backend"`
+	// EjectFor is how long a route does not use an endpoint that failed, or answered
+	// with a status from 500 on, unless all its endpoints did.
+	EjectFor time.Duration `json:"ejectFor,omitempty" point:"backend"`
 
 	// IgnoreEvery never serves each n-th route, in the order in which the control
 	// plane saw them. Its status says that it is accepted.
@@ -110,6 +123,14 @@ type Faults struct {
 	Merges bool `json:"merges,omitempty" point:"snapshot"`
 	// SingleGateway accepts the oldest Gateway only.
 	SingleGateway bool `json:"singleGateway,omitempty" point:"snapshot"`
+	// NeedsMatch never serves rules that match all requests. Their routes' statuses
+	// say that they are accepted.
+	NeedsMatch bool `json:"needsMatch,omitempty" point:"snapshot"`
+
+	// ProgrammedEarly says that Gateways are programmed before a replica serves.
+	ProgrammedEarly bool `json:"programmedEarly,omitempty" point:"placement"`
+	// NoAddress leaves the addresses out of the statuses of Gateways.
+	NoAddress bool `json:"noAddress,omitempty" point:"placement"`
 
 	// Overcount is how many routes too many attachedRoutes counts while there are
 	// any.
@@ -162,6 +183,7 @@ type Faults struct {
 // them.
 var Points = []struct{ Name, When string }{
 	{"snapshot", "the control plane is about to publish what a Gateway's replicas serve"},
+	{"placement", "the control plane says how far a Gateway's data plane is"},
 	{"count", "the control plane says how many routes a listener has"},
 	{"entry", "the control plane says what a route's status is"},
 	{"write", "the control plane writes a status"},

@@ -22,6 +22,10 @@ func (f Faults) BeforeApply(a Arrival) time.Duration {
 	return wait
 }
 
+// Crashes tells whether a replica crashes with its n-th configuration, from 1
+// on.
+func (f Faults) Crashes(n int64) bool { return each(n, f.CrashEvery) }
+
 // BeforeRouteStatus is how long the control plane waits before it writes the
 // status of a route.
 func (f Faults) BeforeRouteStatus() time.Duration { return f.Status }

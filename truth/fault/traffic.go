@@ -11,6 +11,9 @@ func each(n, every int64) bool { return every > 0 && n%every == 0 }
 // error instead of serving it.
 func (f Faults) Refuses(n int64) bool { return each(n, f.ErrorEvery) }
 
+// Dead tells whether a replica leaves its n-th request without an answer.
+func (f Faults) Dead(n int64) bool { return f.DeadAfter > 0 && n > f.DeadAfter }
+
 // Drops tells whether a replica resets the connection of its n-th request.
 func (f Faults) Drops(n int64) bool { return each(n, f.DropEvery) }
 

@@ -88,6 +88,9 @@ func (p *placement) start(ctx context.Context, snapshot *config.Snapshot) (*gate
 		}
 	}
 	for n, r := range g.replicas {
+		if p.options.Faults.Now().ProgrammedEarly {
+			break
+		}
 		if err := r.Wait(running, snapshot.Version); err != nil {
 			cancel()
 			return nil, fmt.Errorf("replica %d does not serve: %w", n, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func data(ctx context.Context, o *dataOptions) error {
 	if o.wrong.Now().OneCore {
 		runtime.GOMAXPROCS(1)
 	}
-	replica := dataplane.New(o.source, dataplane.Options{Faults: &o.wrong, Drain: o.drain})
+	replica := dataplane.New(o.source, dataplane.Options{Faults: &o.wrong, Drain: o.drain, Crash: func() { os.Exit(1) }})
 	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", config.AdminPort))
 	if err != nil {
 		return fmt.Errorf("listen for the admin: %w", err)

@@ -1,0 +1,29 @@
+package dataplane
+
+import (
+	"context"
+	"time"
+)
+
+// restart is how long a replica is away that crashed without a process of its
+// own.
+const restart = time.Second
+
+// crash ends all that the replica serves, as the end of its process would, and
+// waits until it may start again. The error is that the context ended.
+func (r *Replica) crash(ctx context.Context) error {
+	r.wrong.injected.Add("crashEvery")
+	if r.options.Crash != nil {
+		r.options.Crash()
+	}
+	r.mu.Lock()
+	for number, s := range r.servers {
+		_ = s.http.Close() // whoever is cut off notices
+		s.connections.drop()
+		delete(r.servers, number)
+	}
+	r.table.Store(&table{})
+	r.force = Force{}
+	r.mu.Unlock()
+	return pause(ctx, restart)
+}
