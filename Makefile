@@ -11,17 +11,17 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build node packages test-packages unit lint race bench bench-load conformance golden down clean
+.PHONY: help run test build node packages test-packages unit lint race bench bench-load test-instrument conformance golden down clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: packages build node ## make a cluster, measure a gateway, write runs/latest/report.html
 	bin/gatemark run $(ARGS)
 
 # Packages that ask for clusters or for a machine of their own are tested one
 # after another, the others side by side.
-ALONE = $(shell grep -rlE 'GATEMARK_E2E|localtest' --include='*_test.go' . | xargs -n1 dirname | sort -u)
+ALONE = $(shell grep -rlE 'GATEMARK_E2E|localtest|kubetest' --include='*_test.go' . | xargs -n1 dirname | sort -u)
 
 test: test-packages build node lint ## run every test, those on real clusters too
 	GATEMARK_E2E=1 $(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
@@ -63,6 +63,10 @@ bench-load: build ## compare the load engine with wrk, h2load, oha, fortio and h
 	cd load/loadbench/peers && $(GO) build -o $(BENCH_DIR)/bin/ ./fortio github.com/rakyll/hey
 	$(GO) build -o bin/loadbench ./load/loadbench
 	bin/loadbench --gatemark bin/gatemark --folder $(BENCH_DIR) $(if $(FULL),--full) $(BENCH_ARGS)
+
+test-instrument: test-packages build node ## measure a gateway with known faults: is each one found?
+	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=whole $(GO) test -count=1 -timeout 60m -v ./truth/detection
+	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=whole $(GO) test -count=1 -timeout 30m -v -run '^TestInstrumentInPods$$' ./internal/e2e
 
 # CONFORMANCE_TEST is one test of the suite, as in:
 # make conformance CONFORMANCE_TEST=HTTPRouteCORS

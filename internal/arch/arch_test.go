@@ -52,6 +52,7 @@ var rules = []rule{
 	{"run", []string{"plan", "implementation", "scenario", "kube", "measure/...", "result", "run/..."}, "a run collects; what trials mean together is the report's"},
 	{"cluster", []string{"cluster/...", "image"}, "a cluster knows nothing of what is measured on it"},
 	{"truth/inprocess", []string{"echo", "kube", "marker", "truth/..."}, "backends run in the same process"},
+	{"truth/detection", []string{"kube", "marker", "measure/...", "result", "scenario", "truth/..."}, "the instrument's test has scenarios measure truth"},
 	{"truth", []string{"kube", "marker", "truth/..."}, "it must not share code with what it tests"},
 	{"report", []string{"result", "stat", "report/..."}, "old runs must render for ever, with no code of what ran"},
 }

@@ -16,20 +16,23 @@ type Force struct {
 	Routes map[string]RouteForce `json:"routes"`
 }
 
-// A RouteForce is since when a generation of a route has been served.
+// A RouteForce is when a generation of a route came into force: not before
+// Since, and it was by By. Between the two lies a swap of a pointer; and an
+// operating system that let others run in the middle of it.
 type RouteForce struct {
 	Generation int64     `json:"generation"`
 	Since      time.Time `json:"since"`
+	By         time.Time `json:"by"`
 }
 
-// next is what is in force once a table is. Routes that stay as they are have
-// been so all along.
-func (f Force) next(t *table, now time.Time) Force {
-	next := Force{Version: t.version, Since: now, Routes: make(map[string]RouteForce, len(t.routes))}
+// next is what is in force once a table is, which came to be between two
+// instants. Routes that stay as they are have been so all along.
+func (f Force) next(t *table, since, by time.Time) Force {
+	next := Force{Version: t.version, Since: since, Routes: make(map[string]RouteForce, len(t.routes))}
 	for route, generation := range t.routes {
 		known, ok := f.Routes[route]
 		if !ok || known.Generation != generation {
-			known = RouteForce{generation, now}
+			known = RouteForce{generation, since, by}
 		}
 		next.Routes[route] = known
 	}

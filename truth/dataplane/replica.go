@@ -58,6 +58,9 @@ func New(source feed.Source, o Options) *Replica {
 	return r
 }
 
+// Address is where the replica listens.
+func (r *Replica) Address() netip.Addr { return r.options.Address }
+
 func newTransport() *http.Transport {
 	return &http.Transport{
 		DisableCompression: true, // answers pass as they are
@@ -184,8 +187,8 @@ func (r *Replica) take(snapshot *config.Snapshot) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.table.Load()
-	next.live(before, time.Now(), r.options.Faults.Now().Flaps > 0)
+	before, since := r.table.Load(), time.Now()
+	next.live(before, since, r.options.Faults.Now().Flaps > 0)
 	r.table.Store(next)
 	for number, p := range next.ports {
 		if s := r.servers[number]; s != nil && s.tls == p.tls {
@@ -204,7 +207,7 @@ func (r *Replica) take(snapshot *config.Snapshot) error {
 			r.close(number)
 		}
 	}
-	r.force = r.force.next(next, time.Now())
+	r.force = r.force.next(next, since, time.Now())
 	close(r.changed)
 	r.changed = make(chan struct{})
 	r.spoilChange(before, next)

@@ -1,0 +1,81 @@
+package detection
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/gatemark/gatemark/internal/kubetest"
+)
+
+// whole tells whether the whole matrix is asked for, and not what fits into
+// every run of the tests.
+func whole() bool { return os.Getenv("GATEMARK_INSTRUMENT") == "whole" }
+
+// open starts truth on a cluster of the test's own.
+func open(t *testing.T, replicas int) *Bench {
+	t.Helper()
+	c, cluster := kubetest.Start(t)
+	b, err := Open(t.Context(), c, cluster.AuditLog(), replicas, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// line tries a row in a size.
+func line(t *testing.T, b *Bench, r Row, s Size) Line {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	began := time.Now()
+	tried, err := b.Try(ctx, Try{Scenario: r.Scenario, Parameters: r.parameters(s), Faults: s.Faults, Rival: r.Rival})
+	if err != nil {
+		t.Fatalf("%s, %s: %v", r.Wrong, s.Name, err)
+	}
+	l := Line{Row: r, Size: s, Invalid: len(tried.Invalid), Took: time.Since(began)}
+	l.Verdict, l.Sentence = r.Judge(tried.Trial)
+	t.Logf("%s, %s, %s: %s after %s: %s", r.Scenario, r.Wrong, s.Name, l.Verdict, l.Took.Round(100*time.Millisecond), l.Sentence)
+	for _, reason := range tried.Invalid {
+		t.Logf("  an attempt was invalid: %s", reason)
+	}
+	return l
+}
+
+// TestMatrix: what is wrong is found, and what is not is not.
+func TestMatrix(t *testing.T) {
+	b := open(t, 2)
+	cleanTrials, each := 3, 1
+	if whole() {
+		cleanTrials, each = 30, 3
+	}
+	var lines []Line
+	for _, r := range Matrix() {
+		for _, s := range r.Sizes[:each] { // the smallest is the hardest to find
+			lines = append(lines, line(t, b, r, s))
+		}
+	}
+	for _, r := range Clean() {
+		for range cleanTrials {
+			lines = append(lines, line(t, b, r, r.Sizes[0]))
+		}
+	}
+	var table bytes.Buffer
+	if err := Write(&table, lines); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the matrix:\n%s", &table)
+	for _, l := range lines {
+		if l.Verdict != Found {
+			t.Errorf("%s, %s, %s: %s: %s", l.Scenario, l.Wrong, l.Size.Name, l.Verdict, l.Sentence)
+		}
+	}
+}

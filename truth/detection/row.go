@@ -1,0 +1,71 @@
+package detection
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/gatemark/gatemark/truth/fault"
+)
+
+// A Row of the matrix is one thing that is wrong, and the finding that tells
+// of it.
+type Row struct {
+	// Wrong says what it is, in a user's words.
+	Wrong    string
+	Scenario string
+	// Parameters are set beside the scenario's defaults, for every size.
+	Parameters map[string]any
+	Sizes      []Size
+	// Finds is the name of the finding that must come, and Says words of its
+	// sentence. Both are empty where nothing is wrong.
+	Finds, Says string
+	// Brings are the names of further findings that what is wrong brings along
+	// by its nature: traffic that comes late comes after its status, too. A
+	// scenario may make them or not.
+	Brings []string
+	// Rival has another controller write statuses of the same routes.
+	Rival bool
+}
+
+// A Size is how wrong it is.
+type Size struct {
+	Name   string
+	Faults fault.Faults
+	// Parameters are set for this size only.
+	Parameters map[string]any
+}
+
+// parameters are those of a trial in a size.
+func (r Row) parameters(s Size) map[string]any {
+	set := maps.Clone(r.Parameters)
+	maps.Copy(set, s.Parameters)
+	return set
+}
+
+// sizes are those of a fault that is measured in something.
+func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
+	var all []Size
+	for _, v := range values {
+		all = append(all, Size{Name: fmt.Sprint(v), Faults: of(v)})
+	}
+	return all
+}
+
+// Matrix is every row, in the order in which they are shown.
+func Matrix() []Row {
+	var all []Row
+	for _, rows := range [][]Row{propagation, attached} {
+		all = append(all, rows...)
+	}
+	return all
+}
+
+// Clean are rows in which nothing is wrong.
+func Clean() []Row {
+	return []Row{
+		{Wrong: "nothing", Scenario: "route-propagation", Parameters: quick(10), Sizes: []Size{{Name: "10 routes"}}},
+		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
+		{Wrong: "nothing, beside another controller", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}},
+			Rival: true, Brings: []string{"entries-for-others-gateways"}}, // which the other one writes
+	}
+}
