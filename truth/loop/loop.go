@@ -61,6 +61,9 @@ func (l *Loop) Run(ctx context.Context, c *kube.Client, step func(context.Contex
 		case <-ctx.Done():
 			return nil
 		case err := <-ended:
+			if ctx.Err() != nil {
+				return nil // it ended with the context, and was seen first
+			}
 			return fmt.Errorf("watch: %w", err)
 		case <-signal:
 		}
