@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -247,8 +248,21 @@ func TestDeadAfter(t *testing.T) {
 	b.faults.Set(fault.Faults{DeadAfter: 2})
 	b.expect("a.test", "/", 200)
 	b.expect("a.test", "/", 200)
-	client := &http.Client{Timeout: 20 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
-	if _, err := client.Do(b.request("GET", "a.test", "/", nil)); err == nil {
+	ctx, giveUp := context.WithTimeout(t.Context(), 10*time.Second)
+	defer giveUp()
+	answered := make(chan bool, 1)
+	go func() {
+		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(b.request("GET", "a.test", "/", nil).WithContext(ctx))
+		if err == nil {
+			response.Body.Close()
+		}
+		answered <- err == nil
+	}()
+	for b.replica.Injected()["deadAfter"] == 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	giveUp()
+	if <-answered {
 		t.Error("a dead replica answers")
 	}
 	b.expectInjected(map[string]int64{"deadAfter": 1})
