@@ -377,21 +377,27 @@ func TestRecords(t *testing.T) {
 				w.reset()
 				return
 			}
-			w.write("HTTP/1.1 200 OK\r\nGatemark-Delay-Applied: 1234\r\nContent-Length: 3\r\n\r\nabc")
+			w.write("HTTP/1.1 200 OK\r\nGatemark-Delay-Applied: 1234\r\nGatemark-Route: a\r\nGatemark-Generation: 3\r\nGatemark-Pod: p\r\nContent-Length: 3\r\n\r\nabc")
 		})
-		to := &recorder{make(chan []Record, 100)}
-		attackOn(t, engine, s.url(), func(o *Options) { o.Rate, o.Records = Steady(1000, 100*time.Millisecond), to })
+		to := &recorder{make(chan []Record, 1000)}
+		attackOn(t, engine, s.url(), func(o *Options) {
+			o.Rate, o.Records, o.RecordBatch = Steady(1000, 100*time.Millisecond), to, 1
+		})
+		want := marker.Marker{Route: "a", Generation: 3, Pod: "p"}
 		close(to.all)
 		numbers := map[uint64]bool{}
 		classes := map[Class]int{}
 		for batch := range to.all {
+			if len(batch) > 1 {
+				t.Errorf("a batch of %d records", len(batch))
+			}
 			for _, r := range batch {
 				numbers[r.Number] = true
 				classes[r.Class]++
 				if r.Due != int64(r.Number)*int64(time.Millisecond) || r.Sent < r.Due || r.Ended < r.Sent {
 					t.Errorf("request %d was due at %d, sent at %d, ended at %d", r.Number, r.Due, r.Sent, r.Ended)
 				}
-				if r.Class == OK && (r.Status != 200 || r.Bytes != 3 || r.Delay != 1234) {
+				if r.Class == OK && (r.Status != 200 || r.Bytes != 3 || r.Delay != 1234 || r.Marker != want || r.Certificate != "") {
 					t.Errorf("record %+v", r)
 				}
 			}

@@ -51,6 +51,8 @@ type conn struct {
 	waiting *exchange // the one that waits for the connection to open
 	begun   int64     // when it began to connect
 	rested  int64     // not to be used before
+	// certificate is the serial number of the other side's, if there are records.
+	certificate string
 }
 
 // usable reports whether a request may be given to the connection.
@@ -99,7 +101,7 @@ func (c *conn) request(x *exchange) {
 // open begins to connect.
 func (c *conn) open() {
 	c.begun, c.retiring, c.flight, c.carried, c.busy = c.loop.now, false, 0, 0, false
-	c.in, c.out = c.in[:0], c.out[:0]
+	c.in, c.out, c.certificate = c.in[:0], c.out[:0], ""
 	c.generation++
 	fd, err := c.lane.socket(c.slot)
 	if err != nil {
@@ -142,6 +144,9 @@ func (c *conn) advance() {
 		c.loop.handshake.Record(c.loop.clock() - c.begun)
 		if c.secure.resumed() {
 			c.loop.resumed++
+		}
+		if c.loop.records != nil {
+			c.certificate = c.secure.serial()
 		}
 		c.ready()
 	}

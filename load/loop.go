@@ -267,7 +267,7 @@ func newLoop(a *attack, index int) *loop {
 		source:  index,
 	}
 	if a.options.Records != nil {
-		l.records = newRecording(a.options.Records)
+		l.records = newRecording(a.options.Records, a.options.RecordBatch)
 	}
 	return l
 }

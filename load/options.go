@@ -91,6 +91,10 @@ type Options struct {
 	Lookup Lookup `json:"-"`
 	// Records takes a record of each request, if it is not nil.
 	Records Recorder `json:"-"`
+	// RecordBatch is how many records the first batch has; the next are as
+	// large as what the recorder returns. Default 4096. With 1 a record comes as
+	// soon as its request has ended.
+	RecordBatch int `json:"-"`
 	// Slice is called with each slice of the result when it is complete, from
 	// one goroutine, in the order of their starts for each thread.
 	Slice func(*Slice) `json:"-"`
@@ -106,6 +110,7 @@ func (o *Options) setDefaults() {
 	o.Timeout = orDefault(o.Timeout, 10*time.Second)
 	o.Streams = orDefault(o.Streams, 1)
 	o.Parts = orDefault(o.Parts, 1)
+	o.RecordBatch = orDefault(o.RecordBatch, recordBatch)
 	if o.ReceiveTime = orDefault(o.ReceiveTime, AutoTime); o.ReceiveTime == AutoTime {
 		o.ReceiveTime = LoopTime
 		if o.Rate != nil {
@@ -154,7 +159,7 @@ func (o *Options) Validate() error {
 		name  string
 		value int
 		most  int
-	}{{"connections", o.Connections, 1 << 20}, {"streams", o.Streams, 1 << 16}, {"threads", o.Threads, 1024}, {"parts", o.Parts, 1 << 16}} {
+	}{{"connections", o.Connections, 1 << 20}, {"streams", o.Streams, 1 << 16}, {"threads", o.Threads, 1024}, {"parts", o.Parts, 1 << 16}, {"record batch", o.RecordBatch, 1 << 20}} {
 		if n.value < 0 || n.value > n.most {
 			wrong("%s: %d is not between 0 and %d", n.name, n.value, n.most)
 		}

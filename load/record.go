@@ -1,5 +1,7 @@
 package load
 
+import "github.com/gatemark/gatemark/marker"
+
 // A Record is what became of one request. Instants are nanoseconds since the
 // schedule's start.
 type Record struct {
@@ -21,6 +23,11 @@ type Record struct {
 	// Delay is what the server said that it waited before it answered, in
 	// nanoseconds, or -1.
 	Delay int64
+	// Marker is what the answer told of its origin.
+	Marker marker.Marker
+	// Certificate is the serial number, in hexadecimal, of the certificate
+	// that the connection was opened with; empty without TLS.
+	Certificate string
 }
 
 // A Recorder takes records. Take gets batches from several threads at a time
@@ -31,17 +38,19 @@ type Recorder interface {
 	Take(batch []Record) (empty []Record, ok bool)
 }
 
+// recordBatch is how many records a batch has, unless Options say otherwise.
 const recordBatch = 4096
 
 // recording is one thread's records.
 type recording struct {
-	to    Recorder
-	batch []Record
-	lost  int64
+	to      Recorder
+	batch   []Record
+	lost    int64
+	markers marker.Interner
 }
 
-func newRecording(to Recorder) *recording {
-	return &recording{to: to, batch: make([]Record, 0, recordBatch)}
+func newRecording(to Recorder, batch int) *recording {
+	return &recording{to: to, batch: make([]Record, 0, batch)}
 }
 
 func (r *recording) add(l *loop, x *exchange, class Class, a *answer) {
@@ -51,9 +60,13 @@ func (r *recording) add(l *loop, x *exchange, class Class, a *answer) {
 	}
 	if x.conn != nil {
 		record.Connection, record.Sent = int32(x.conn.slot), x.sent-l.begin
+		record.Certificate = x.conn.certificate
 	}
 	if a != nil {
 		record.Status, record.Bytes, record.Delay = int32(a.status), a.body, a.delay
+		if a.marker != nil {
+			record.Marker = r.markers.Marker(a.marker)
+		}
 	}
 	if r.batch = append(r.batch, record); len(r.batch) == cap(r.batch) {
 		r.flush()

@@ -67,6 +67,14 @@ func (s *secure) abandon() {
 
 func (s *secure) resumed() bool { return s.conn.ConnectionState().DidResume }
 
+// serial is the serial number of the other side's certificate.
+func (s *secure) serial() string {
+	if all := s.conn.ConnectionState().PeerCertificates; len(all) > 0 {
+		return all[0].SerialNumber.Text(16)
+	}
+	return ""
+}
+
 // take keeps bytes for crypto/tls.
 func (s *secure) take(data []byte) { s.feed = append(s.feed, data...) }
 

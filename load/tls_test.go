@@ -80,6 +80,31 @@ func TestTLS(t *testing.T) {
 	})
 }
 
+// TestRecordedCertificates: a record tells which certificate its connection was
+// opened with.
+func TestRecordedCertificates(t *testing.T) {
+	pair, _, _ := selfSigned(t) // number 1
+	engines(t, func(t *testing.T, engine Engine) {
+		s := serve(t, &tls.Config{Certificates: []tls.Certificate{pair}}, ok)
+		to := &recorder{make(chan []Record, 1000)}
+		attackOn(t, engine, s.secureURL(), func(o *Options) {
+			o.Requests, o.Fresh, o.TLS, o.Records = 20, 0.5, TLSOptions{Insecure: true}, to
+		})
+		close(to.all)
+		n := 0
+		for batch := range to.all {
+			for _, r := range batch {
+				if n++; r.Certificate != "1" {
+					t.Errorf("record %+v", r)
+				}
+			}
+		}
+		if n != 20 {
+			t.Errorf("%d records", n)
+		}
+	})
+}
+
 func TestTLSResumption(t *testing.T) {
 	pair, _, _ := selfSigned(t)
 	engines(t, func(t *testing.T, engine Engine) {
