@@ -4,6 +4,7 @@ package scenario
 func All() []*Scenario {
 	return []*Scenario{
 		routePropagation,
+		routeChange,
 		attachedRoutes,
 	}
 }

@@ -64,7 +64,7 @@ func (t *Trial) setStage(ctx context.Context, backends int, listeners ...listene
 	if err != nil {
 		return nil, gatewayError(err)
 	}
-	replicas, err := t.replicas(ctx)
+	replicas, err := t.replicas(ctx, listenerPort)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +84,15 @@ func gatewayError(err error) error {
 	return Invalid{err}
 }
 
-// replicas finds the data plane's pods and waits until they are serving.
-func (t *Trial) replicas(ctx context.Context) ([]kube.Replica, error) {
+// replicas finds the data plane's pods that serve a listener's port, and waits
+// until they are serving.
+func (t *Trial) replicas(ctx context.Context, port int32) ([]kube.Replica, error) {
 	selector, err := t.DataPlane()
 	if err != nil {
 		return nil, Invalid{err}
 	}
 	for {
-		replicas, err := kube.Replicas(ctx, t.Kube, selector.Namespace, selector.Labels, listenerPort)
+		replicas, err := kube.Replicas(ctx, t.Kube, selector.Namespace, selector.Labels, port)
 		if err == nil && len(replicas) > 0 && allServing(replicas) {
 			return replicas, nil
 		}

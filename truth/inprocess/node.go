@@ -1,6 +1,7 @@
 package inprocess
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -45,6 +47,8 @@ type pod struct {
 	object  *corev1.Pod
 	address netip.Addr
 	cancel  context.CancelFunc
+	// drain is how long it goes on serving after its object is gone.
+	drain time.Duration
 }
 
 func newNode(c *kube.Client, log *slog.Logger) *node {
@@ -80,7 +84,7 @@ func (n *node) step(ctx context.Context, objects client.Reader) error {
 	}
 	for uid, p := range n.pods {
 		if !alive[uid] {
-			p.cancel()
+			time.AfterFunc(p.drain, p.cancel)
 			delete(n.pods, uid)
 		}
 	}
@@ -132,7 +136,12 @@ func (n *node) start(ctx context.Context, object *corev1.Pod) error {
 			n.log.Error("run a pod", "pod", object.Name, "error", err)
 		}
 	})
-	n.pods[object.UID] = &pod{object, a, cancel}
+	drain, err := time.ParseDuration(cmp.Or(argument(object, "--drain"), "0s"))
+	if err != nil {
+		cancel()
+		return fmt.Errorf("run pod %s: drain: %w", client.ObjectKeyFromObject(object), err)
+	}
+	n.pods[object.UID] = &pod{object, a, cancel, drain}
 	ready := object.DeepCopy()
 	ready.Status.Phase = corev1.PodRunning
 	// Without an address the endpoint controller leaves the pod to us.

@@ -1,0 +1,366 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/load"
+)
+
+// simulated is a trial of some kinds, 4 changes each, 3 s apart: in force after
+// 100 ms on two replicas, nothing to find. alter may spoil the hits.
+func simulated(t *testing.T, names string, alter func(k *kindChanges, hits []hit) []hit) *routeChanges {
+	t.Helper()
+	r := &routeChanges{Trial: newTrial(t, routeChange, map[string]any{"kinds": names, "iterations": 2})}
+	for _, kind := range mustKinds(r.Values) {
+		k := &kindChanges{kind: kind, planned: 4, settle: 300 * ms, began: time.Now(), ready: 500 * ms}
+		k.streams = append(slices.Clone(kind.streams), neighbourStream())
+		c := &changing{Trial: r.Trial, kind: kind}
+		for i := range 4 {
+			before, after, err := c.rights(t.Context(), k.streams, i%2 == 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t0 := time.Duration(1+3*i) * time.Second
+			k.changes = append(k.changes, change{forward: i%2 == 0, t0: t0, answered: 5 * ms, until: t0 + 2*time.Second, before: before, after: after})
+		}
+		for _, fresh := range []bool{false, true} {
+			for i := range k.streams {
+				for _, replica := range []string{"ns/envoy-0", "ns/envoy-1"} {
+					k.lanes = append(k.lanes, lane{stream: i, replica: replica, fresh: fresh})
+				}
+			}
+		}
+		hits := k.simulate()
+		if alter != nil {
+			hits = alter(k, hits)
+		}
+		k.load = loadTotals{requests: int64(len(hits)), kept: 32}
+		k.take(hits, nil)
+		r.kinds = append(r.kinds, k)
+	}
+	r.report()
+	return r
+}
+
+// simulate asks every lane every 20 ms; the right answer comes after 2 ms.
+func (k *kindChanges) simulate() (hits []hit) {
+	for due := time.Duration(0); due < 13*time.Second; due += 20 * ms {
+		for i, l := range k.lanes {
+			state := k.streams[l.stream].before
+			for j := range k.changes {
+				if c := &k.changes[j]; due >= c.t0+100*ms {
+					state = c.after[l.stream]
+				}
+			}
+			hits = append(hits, showing(i, due, state))
+		}
+	}
+	return hits
+}
+
+// showing is a hit that a state makes right.
+func showing(lane int, due time.Duration, state rightAnswer) hit {
+	if state.status != 0 {
+		return refusedWith(lane, due, 2*ms, map[int]int{5: 500, 404: 404}[state.status])
+	}
+	backend := "echo"
+	if len(state.backends) > 0 {
+		backend = state.backends[len(state.backends)-1]
+	}
+	return answered(lane, due, 2*ms, state.route, state.generation, backend+"-6f-x")
+}
+
+// failHits makes some of the hits fail.
+func failHits(hits []hit, of func(h *hit) bool, status int, class load.Class) []hit {
+	for i := range hits {
+		if h := &hits[i]; of(h) {
+			h.status, h.class, h.marker.Route = status, class, ""
+		}
+	}
+	return hits
+}
+
+func TestEveryKindIsCleanWhenItIs(t *testing.T) {
+	// The rest needs pods or certificates.
+	names := "none,backend-port,service,weight,weight-split,header,match,host,rewrite,timeout,retry,cross-namespace,grant,listener,recreate,invalid"
+	r := simulated(t, names, nil)
+	checkFindings(t, r.Result)
+	checkShape(t, routeChange, r.Result)
+	for _, k := range r.kinds {
+		if m := r.Result.Metrics["errors-"+k.kind.name]; *m.Value != 0 || m.N == 0 || len(m.Warnings) != 1 {
+			t.Errorf("errors of %s: %+v", k.kind.name, m)
+		}
+		m, ok := r.Result.Metrics["effect-"+k.kind.name]
+		if k.kind.name == controlKind {
+			if ok {
+				t.Error("nothing changed, and took effect")
+			}
+			continue
+		}
+		if m.N != 4 || *m.Max < 0.1 || *m.Max > 0.13 {
+			t.Errorf("effect of %s: %+v", k.kind.name, m)
+		}
+	}
+	if rows := r.Result.Tables[0].Rows; len(rows) != len(r.kinds) || !strings.HasPrefix(rows[1][2], "0 of ") || !strings.Contains(rows[1][2], "below 0.") {
+		t.Errorf("table %v", rows)
+	}
+}
+
+func TestRouteChangeFindings(t *testing.T) {
+	during := func(k *kindChanges, change int, from, to time.Duration) func(h *hit) bool {
+		return func(h *hit) bool { t0 := k.changes[change].t0; return h.due >= t0+from && h.due < t0+to }
+	}
+	for name, c := range map[string]struct {
+		alter func(k *kindChanges, hits []hit) []hit // of kind service
+		want  []string
+		text  string
+	}{
+		"503 after a change": {func(k *kindChanges, hits []hit) []hit {
+			in := during(k, 1, 40*ms, 100*ms)
+			return failHits(hits, func(h *hit) bool { return in(h) && k.lanes[h.lane].stream == 0 && !k.lanes[h.lane].fresh }, 503, load.Status5xx)
+		}, []string{"errors-service broken"},
+			"while a route was sent to another Service (4 times), users got 6 errors (6× status 503) in 3232 requests, at 1 of 4 changes; the longest row of errors lasted 40ms, and in the worst 100 ms 15 % of the requests failed"},
+		"the neighbour suffers": {func(k *kindChanges, hits []hit) []hit {
+			in := during(k, 0, 0, 20*ms)
+			return failHits(hits, func(h *hit) bool { return in(h) && k.lanes[h.lane].stream == 1 }, 0, load.Reset)
+		}, []string{"neighbour-service broken"}, "users of a route that nobody changed got 4 errors (4× reset), at 1 of 4 changes"},
+		"one replica never takes it": {func(k *kindChanges, hits []hit) []hit {
+			for i := range hits {
+				if h := &hits[i]; k.lanes[h.lane].replica == "ns/envoy-1" && k.lanes[h.lane].stream == 0 && h.due >= k.changes[3].t0 {
+					hits[i] = showing(h.lane, h.due, k.changes[3].before[0])
+				}
+			}
+			return hits
+		}, []string{"never-in-force-service broken"}, "1 of the changes did not take effect within 30s"},
+		"slow": {func(k *kindChanges, hits []hit) []hit {
+			for i := range hits {
+				for j := range k.changes {
+					if in := during(k, j, 0, 1500*ms); in(&hits[i]) && k.lanes[hits[i].lane].stream == 0 {
+						hits[i] = showing(hits[i].lane, hits[i].due, k.changes[j].before[0])
+					}
+				}
+			}
+			return hits
+		}, []string{"slow-service costly"}, "it took 1.5s (median) until every user got the new version"},
+		"a replica goes back": {func(k *kindChanges, hits []hit) []hit {
+			in := during(k, 2, 600*ms, 700*ms)
+			for i := range hits {
+				if h := &hits[i]; in(h) && h.lane == 0 {
+					hits[i] = showing(h.lane, h.due, k.changes[2].before[0])
+				}
+			}
+			return hits
+		}, []string{"stale-service notable"}, "5 old answers came more than 300ms after the first new one"},
+		"a stall": {func(k *kindChanges, hits []hit) []hit {
+			for j := 1; j < 4; j++ {
+				in := during(k, j, 0, 200*ms)
+				for i := range hits {
+					if h := &hits[i]; in(h) {
+						h.ended = h.due + 400*ms
+					}
+				}
+			}
+			return hits
+		}, []string{"stall-service costly"}, "at 3 of 4 changes more than one in a hundred took longer than 102ms, which one in a hundred does not take while nothing is changed (2ms)"},
+		"a machine that stalls twice": {func(k *kindChanges, hits []hit) []hit {
+			for j := 1; j < 3; j++ {
+				in := during(k, j, 0, 800*ms)
+				for i := range hits {
+					if h := &hits[i]; in(h) {
+						h.ended = h.due + time.Second
+					}
+				}
+			}
+			return hits
+		}, nil, ""},
+		"requests that last from one change to the next": {func(k *kindChanges, hits []hit) []hit {
+			in := during(k, 1, 0, 20*ms)
+			for i := range hits {
+				if h := &hits[i]; in(h) {
+					*h = showing(h.lane, h.due, k.changes[2].after[k.lanes[h.lane].stream])
+					h.ended = k.changes[2].t0 + 500*ms
+				}
+			}
+			return hits
+		}, nil, ""},
+		"errors at rest": {func(k *kindChanges, hits []hit) []hit {
+			return failHits(hits, func(h *hit) bool { return h.lane == 0 && h.due == 700*ms }, 502, load.Status5xx)
+		}, []string{"errors-without-change broken"}, "while nothing was changed, users got 1 error (1× status 502)"},
+		"errors all the time are no change's": {func(_ *kindChanges, hits []hit) []hit {
+			n := 0
+			return failHits(hits, func(*hit) bool { n++; return n%50 == 0 }, 503, load.Status5xx)
+		}, []string{"errors-without-change broken"}, "put down to them only where there are clearly more"},
+		"failures of our own": {func(k *kindChanges, hits []hit) []hit {
+			return failHits(hits, during(k, 1, 0, 40*ms), 0, load.AddressExhausted)
+		}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := simulated(t, "service", c.alter)
+			checkFindings(t, r.Result, c.want...)
+			if c.want != nil && !strings.Contains(r.Result.Findings[0].Text, c.text) {
+				t.Errorf("it says %q", r.Result.Findings[0].Text)
+			}
+		})
+	}
+}
+
+func TestFindingsWithoutTraffic(t *testing.T) {
+	r := simulated(t, "none,service,retry,header", nil)
+	r.Result.Findings, r.Result.Tables, r.Result.Series, r.Result.Figures, r.Result.Gates, r.Result.Notes = nil, nil, nil, nil, nil, nil
+	r.kinds[1].load.closed, r.kinds[1].replaced = 4*32, []string{"ns/envoy-1"}
+	r.kinds[2] = &kindChanges{kind: r.kinds[2].kind, unsupported: "the definitions lack the field"}
+	r.kinds[3] = &kindChanges{kind: r.kinds[3].kind, notServed: "the changed route got 0 right answers"}
+	r.report()
+	checkFindings(t, r.Result, "not-served-header broken", "closes-connections-service notable", "replaced-service costly")
+	if text := finding(t, r.Result, "closes-connections-service").Text; !strings.Contains(text, "closed 32 of 32 kept connections at each change") {
+		t.Errorf("it says %q", text)
+	}
+	if rows := r.Result.Tables[0].Rows; rows[2][1] != "not supported" || !strings.HasPrefix(rows[3][1], "not served") {
+		t.Errorf("rows %q", rows)
+	}
+	if len(r.Result.Notes) != 1 || !strings.Contains(r.Result.Notes[0], "retry") {
+		t.Errorf("notes %q", r.Result.Notes)
+	}
+}
+
+func TestLoadGates(t *testing.T) {
+	for name, c := range map[string]struct {
+		load loadTotals
+		fail string
+	}{
+		"fine":                     {load: loadTotals{requests: 1000, late: 99}},
+		"late":                     {load: loadTotals{requests: 1000, late: 101}, fail: "late-requests"},
+		"unsent":                   {load: loadTotals{requests: 1000, unsent: 2}, fail: "unsent-requests"},
+		"unsent as none came back": {load: loadTotals{requests: 1000, unsent: 200, timeouts: 1}},
+		"ours":                     {load: loadTotals{requests: 1000, ours: 1}, fail: "own-failures"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &routeChanges{Trial: newTrial(t, routeChange, nil), kinds: []*kindChanges{{kind: kindsOfChange()[0], load: c.load}}}
+			r.loadGates()
+			for _, g := range r.Result.Gates {
+				if g.OK == (g.Name == c.fail) {
+					t.Errorf("gate %+v", g)
+				}
+			}
+		})
+	}
+}
+
+func TestARequestBelongsToTheChangeItSuffers(t *testing.T) {
+	k := &kindChanges{changes: []change{{t0: time.Second, until: 2 * time.Second}, {t0: 3 * time.Second, until: 4 * time.Second}}}
+	for _, c := range []struct {
+		due, ended time.Duration
+		want       int
+	}{
+		{500 * ms, 600 * ms, -1}, {900 * ms, 1100 * ms, 0}, {1500 * ms, 1501 * ms, 0}, {1900 * ms, 3500 * ms, 0},
+		{2100 * ms, 2200 * ms, -1}, {2900 * ms, 3001 * ms, 1}, {4500 * ms, 4600 * ms, -1},
+	} {
+		if got := k.changeOf(&hit{due: c.due, sent: c.due, ended: c.ended}); got != c.want {
+			t.Errorf("due at %s, ended at %s: change %d, want %d", c.due, c.ended, got, c.want)
+		}
+	}
+}
+
+func TestLongestRow(t *testing.T) {
+	at := func(all ...time.Duration) []time.Duration { return all }
+	for _, c := range []struct {
+		instants []time.Duration
+		want     time.Duration
+	}{
+		{nil, 0}, {at(5 * ms), 0}, {at(0, 50*ms, 120*ms), 120 * ms}, {at(300*ms, 0, 90*ms, 350*ms, 410*ms), 110 * ms},
+	} {
+		if got := longestRow(c.instants); got != c.want {
+			t.Errorf("%v: %s, want %s", c.instants, got, c.want)
+		}
+	}
+}
+
+func TestChosenKinds(t *testing.T) {
+	all, err := chosenKinds(allKinds)
+	if err != nil || len(all) < 18 || all[0].name != controlKind {
+		t.Fatalf("%d kinds, %v", len(all), err)
+	}
+	names := namesOfKinds(all)
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			t.Errorf("two kinds are called %s", name)
+		}
+		if all[i].title == "" || all[i].write == nil && i > 0 || len(all[i].streams) == 0 && i > 0 {
+			t.Errorf("kind %s is not whole", name)
+		}
+	}
+	some, err := chosenKinds("weight, none,weight")
+	if err != nil || fmt.Sprint(namesOfKinds(some)) != "[weight none]" {
+		t.Errorf("%v, %v", namesOfKinds(some), err)
+	}
+	if _, err := chosenKinds("weigth"); err == nil || !strings.Contains(err.Error(), `no "weigth"`) || !strings.Contains(err.Error(), "weight-split") {
+		t.Errorf("got %v", err)
+	}
+	problems := routeChange.Check(map[string]any{"kinds": "x", "settle": time.Minute, "watch": time.Minute, "limit": time.Second})
+	if len(problems) != 3 {
+		t.Errorf("problems %v", problems)
+	}
+}
+
+func TestChangeManifests(t *testing.T) {
+	c := &changing{Trial: newTrial(t, routeChange, nil), kind: &kindOfChange{name: "x"}}
+	c.EchoImage = "image"
+	object, err := c.object("route", c.route(changedRoute{Name: "r", Listener: "https", Hosts: []string{"a.test", "b.test"}, Rules: []changedRule{
+		{Path: "/p", Marker: marks("r", 2), Rewrite: "/q", Timeout: "5s", Backends: []changedBackend{{Name: "x", Namespace: foreignNamespace, Port: 81, Weight: 0}}},
+		{Backends: sendTo("echo")},
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := typed[gatewayv1.HTTPRoute](t, []*unstructured.Unstructured{object}, "HTTPRoute")
+	if !kube.Owned(route) || len(route.Spec.Rules) != 2 || len(route.Spec.Rules[0].Filters) != 2 || route.Spec.Rules[1].Filters != nil {
+		t.Errorf("route %+v", route)
+	}
+	if b := route.Spec.Rules[0].BackendRefs[0]; string(*b.Namespace) != "trial-foreign" || *b.Port != 81 || *b.Weight != 0 {
+		t.Errorf("backend %+v", b)
+	}
+	if b := route.Spec.Rules[1].BackendRefs[0]; b.Namespace != nil || *b.Port != 80 || *b.Weight != 1 {
+		t.Errorf("backend %+v", b)
+	}
+	pair, err := newKeyPair("a.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for template, data := range map[string]any{
+		"backend": changedDeployment{Name: "d", Namespace: "ns", EchoImage: "i", Replicas: 2},
+		"service": map[string]any{"Name": "s", "App": "d", "Namespace": "ns"},
+		"grant":   c.grant(),
+		"secret":  map[string]any{"Name": "s", "Namespace": "ns", "Certificate": pair.certificate, "Key": pair.key},
+		"gateway": map[string]any{"Name": "g", "Namespace": "ns", "Class": "c", "Listeners": []changedListener{
+			{Name: "http", Port: 80}, {Name: "https", Host: "a.test", Port: 443, Secret: "s"},
+		}},
+	} {
+		if _, err := c.object(template, data); err != nil {
+			t.Errorf("%s: %v", template, err)
+		}
+	}
+	if _, err := c.object("nothing", nil); err == nil {
+		t.Error("a template that is not there")
+	}
+}
+
+func TestEstimateGrowsWithWhatIsAsked(t *testing.T) {
+	v := newTrial(t, routeChange, map[string]any{"kinds": "none,service", "iterations": 10}).Values
+	few := routeChange.Estimate(v)
+	v["kinds"] = allKinds
+	if all := routeChange.Estimate(v); all < 4*few || math.IsNaN(few.Seconds()) || few < 60*time.Second {
+		t.Errorf("two kinds take %s, all %s", few, all)
+	}
+	if len(routeChange.Writes(v)) == 0 {
+		t.Error("no writes")
+	}
+}
