@@ -78,7 +78,7 @@ func (c *controller) step(ctx context.Context, objects client.Reader) error {
 		return err
 	}
 	w := translate(all, c.pairs)
-	c.wrong.notice(w)
+	c.wrong.work(w)
 	c.wrong.gateways(w)
 	var problems []error
 	known := map[string]bool{}

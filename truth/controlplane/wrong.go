@@ -40,9 +40,11 @@ func (o order) of(key string) int {
 // none of its business.
 const strain = time.Second
 
-// notice looks for such changes.
-func (x *wrong) notice(w *world) {
-	if x.faults.Now().Burn == 0 {
+// work takes the time that routes cost, and looks for such changes.
+func (x *wrong) work(w *world) {
+	f := x.faults.Now()
+	x.burden.Burn(time.Duration(len(w.routes)) * f.CostPerRoute)
+	if f.Burn == 0 {
 		return
 	}
 	var sum maphash.Hash

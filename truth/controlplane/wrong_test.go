@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -77,7 +78,7 @@ func TestOthersRoutesAreNoticed(t *testing.T) {
 	x := wrongWith(fault.Faults{Burn: 1})
 	notice := func(routes ...string) bool {
 		before := x.foreign
-		x.notice(worldOf(t, routes...))
+		x.work(worldOf(t, routes...))
 		return x.foreign != before
 	}
 	notice(httpRouteText("r", theirs))
@@ -107,5 +108,17 @@ func TestPlacement(t *testing.T) {
 	}
 	if wrongWith(fault.Faults{}).placed(Placed{}).Ready {
 		t.Error("without the fault it is ready")
+	}
+}
+
+func TestCostPerRoute(t *testing.T) {
+	x := wrongWith(fault.Faults{CostPerRoute: time.Millisecond})
+	x.work(worldOf(t, several(3)...))
+	if burnt := x.burden.Burnt(); burnt < 3*time.Millisecond {
+		t.Errorf("three routes cost %s, want at least 3 ms", burnt)
+	}
+	clean := wrongWith(fault.Faults{})
+	if clean.work(worldOf(t, several(3)...)); clean.burden.Burnt() != 0 {
+		t.Errorf("without the fault they cost %s", clean.burden.Burnt())
 	}
 }

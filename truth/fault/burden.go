@@ -60,7 +60,7 @@ func (b *Burden) Carry(ctx context.Context, s *Switch) error {
 			owed -= float64(n)
 		}
 		if f.Burn > 0 && now.UnixNano() < b.busy.Load() {
-			b.burn(time.Duration(f.Burn * float64(tick)))
+			b.Burn(time.Duration(f.Burn * float64(tick)))
 		}
 	}
 }
@@ -77,7 +77,11 @@ func leak(n int) ([]byte, error) {
 	return memory, nil
 }
 
-func (b *Burden) burn(d time.Duration) {
+// Burn keeps a CPU busy.
+func (b *Burden) Burn(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	began := time.Now()
 	for time.Since(began) < d {
 	}

@@ -21,7 +21,8 @@ type Faults struct {
 	// Propagation is how much later than it could a replica takes a new
 	// configuration.
 	Propagation time.Duration `json:"propagation,omitempty" point:"configuration"`
-	// Late is a further delay of single replicas, by their number.
+	// Late is a further delay of single replicas, by their number. In pods all have
+	// number 0.
 	Late map[int]time.Duration `json:"late,omitempty" point:"configuration"`
 	// Growth is a further delay for each route that the configuration has.
 	Growth time.Duration `json:"growth,omitempty" point:"configuration"`
@@ -175,6 +176,9 @@ type Faults struct {
 	// Burn is the share of a CPU that the control plane burns while routes of
 	// others change.
 	Burn float64 `json:"burn,omitempty" point:"process"`
+	// CostPerRoute is the CPU time that the control plane takes for each route with
+	// every change.
+	CostPerRoute time.Duration `json:"costPerRoute,omitempty" point:"process"`
 	// OneCore lets a replica use one CPU only, where it runs in a pod.
 	OneCore bool `json:"oneCore,omitempty" point:"process"`
 }

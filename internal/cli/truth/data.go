@@ -55,13 +55,13 @@ func (o *dataOptions) complete() error {
 	}
 	faults, err := readFaults(o.faults)
 	o.wrong.Set(faults)
+	if faults.OneCore {
+		runtime.GOMAXPROCS(1)
+	}
 	return err
 }
 
 func data(ctx context.Context, o *dataOptions) error {
-	if o.wrong.Now().OneCore {
-		runtime.GOMAXPROCS(1)
-	}
 	replica := dataplane.New(o.source, dataplane.Options{Faults: &o.wrong, Drain: o.drain, Crash: func() { os.Exit(1) }})
 	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", config.AdminPort))
 	if err != nil {

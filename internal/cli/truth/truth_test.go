@@ -3,6 +3,7 @@ package truth
 import (
 	"context"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
@@ -49,5 +50,17 @@ func TestDataFlags(t *testing.T) {
 		if err := execute(newData(cli.Streams{}, run), args...); failure.CodeOf(err) != failure.Usage {
 			t.Errorf("%q: error %v", args, err)
 		}
+	}
+}
+
+func TestOneCore(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	run := func(context.Context, *dataOptions) error { return nil }
+	if err := execute(newData(cli.Streams{}, run), "--gateway", "a/b", "--control", "http://c", "--faults", `{"oneCore":true}`); err != nil {
+		t.Fatal(err)
+	}
+	if n := runtime.GOMAXPROCS(0); n != 1 {
+		t.Errorf("a replica uses %d CPUs", n)
 	}
 }
