@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatemark/gatemark/result"
 )
@@ -47,10 +48,19 @@ func (p *propagation) lacks() map[string]string {
 	return all
 }
 
-// lacks are the routes whose status was never current.
+// current is since when the status of each route is current, of those where it
+// was before routes were deleted: one that is accepted because others are gone
+// was refused.
+func (a *attachment) current(status *routeStatus) map[string]time.Time {
+	all := status.instants()
+	maps.DeleteFunc(all, func(_ string, at time.Time) bool { return !at.Before(a.down.began()) })
+	return all
+}
+
+// lacks are the routes whose status was not current when they were deleted.
 func (a *attachment) lacks() map[string]string {
 	all := map[string]string{}
-	current := a.status.instants()
+	current := a.current(a.status)
 	for i := range a.up.sent {
 		name := attachedName(i)
 		if _, ok := current[name]; !ok {

@@ -223,7 +223,7 @@ func (a *attachment) joinedTable(r audit.Report) {
 // allAccepted is since when the status of every route is current; zero where
 // one's is not.
 func (a *attachment) allAccepted(status *routeStatus) time.Time {
-	current := status.instants()
+	current := a.current(status)
 	var last time.Time
 	for i := range a.up.sent {
 		at, ok := current[attachedName(i)]

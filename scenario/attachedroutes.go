@@ -154,6 +154,7 @@ func (a *attachment) run(ctx context.Context) error {
 	}
 	defer writes.stop()
 	watch := startSelfWatch()
+	defer watch.stop()
 	if err := a.cycle(ctx, stage); err != nil {
 		return err
 	}

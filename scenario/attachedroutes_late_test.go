@@ -46,6 +46,16 @@ func TestAttachedRoutesThatAreNeverAccepted(t *testing.T) {
 	}
 }
 
+// A route that is accepted when others are gone was refused while they were there.
+func TestARouteThatIsAcceptedInTheEnd(t *testing.T) {
+	a := counting()
+	a.again(func() { a.status.current[attachedName(3)] = a.start.Add(22 * time.Second) })
+	checkFindings(t, a.Result, "not-accepted costly")
+	if m := a.Result.Metrics["accepted"]; m.Censored != 1 {
+		t.Errorf("accepted: %+v", m)
+	}
+}
+
 func TestWritesThatNeedNotHaveBeen(t *testing.T) {
 	report := func(gateways, routes, idle int) audit.Report {
 		return audit.Report{Writers: []audit.Writer{

@@ -67,7 +67,7 @@ func untimed(title string) result.Metric {
 }
 
 func (a *attachment) acceptance() {
-	current := a.status.instants()
+	current := a.current(a.status)
 	began := a.up.began()
 	var each []float64
 	for i, sent := range a.up.sent {

@@ -114,6 +114,7 @@ func (r *routeChanges) run(ctx context.Context) (err error) {
 		return Invalid{err}
 	}
 	watch := startSelfWatch()
+	defer watch.stop()
 	chosen := mustKinds(r.Values)
 	for i, kind := range chosen {
 		r.Progress("%s (%d of %d kinds of change)", kind.name, i+1, len(chosen))

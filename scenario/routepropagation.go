@@ -120,6 +120,7 @@ func (p *propagation) run(ctx context.Context) error {
 	p.config = openConfigClock(ctx, p.Trial, stage)
 	defer p.config.close()
 	watch := startSelfWatch()
+	defer watch.stop()
 	if err := p.create(ctx); err != nil {
 		return err
 	}

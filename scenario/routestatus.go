@@ -79,7 +79,8 @@ func (s *routeStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
 		return
 	}
 	current, lack := s.judge(event.Object)
-	if s.lacks[event.Object.Name] = lack; !current {
+	if !current {
+		s.lacks[event.Object.Name] = lack
 		return
 	}
 	s.since[version] = event.At

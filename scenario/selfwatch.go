@@ -15,23 +15,69 @@ const clockLimit = 0.010
 // own work delays what it measures.
 const cpuLimit = 0.80
 
-// A selfWatch looks at the runner's own part in what it measures.
+// starvedLimit is the share of the time in which a thread like any other may
+// have waited for a CPU for stallNoticed and longer: gateways wait as long
+// then, and what they are blamed for is the machine's.
+const (
+	starvedLimit = 0.02
+	stallNoticed = 100 * time.Millisecond
+	stallStep    = 20 * time.Millisecond
+)
+
+// A selfWatch looks at the runner's own part in what it measures, and at the
+// machine's.
 type selfWatch struct {
 	began time.Time
 	cpu   time.Duration
+	over  chan struct{}
+	// stalled is handed over when it is over.
+	stalled chan time.Duration
 }
 
-func startSelfWatch() *selfWatch { return &selfWatch{time.Now(), processCPU()} }
+// startSelfWatch is ended by gates, or by stop.
+func startSelfWatch() *selfWatch {
+	w := &selfWatch{time.Now(), processCPU(), make(chan struct{}), make(chan time.Duration, 1)}
+	go func() { w.stalled <- stalls(w.over) }()
+	return w
+}
+
+// stalls sleeps a little again and again, and sums up how much longer that took
+// than it should.
+func stalls(over <-chan struct{}) time.Duration {
+	var sum time.Duration
+	for {
+		began := time.Now()
+		select {
+		case <-over:
+			return sum
+		case <-time.After(stallStep):
+		}
+		if late := time.Since(began) - stallStep; late >= stallNoticed {
+			sum += late
+		}
+	}
+}
+
+// stop ends the watch; it does nothing the second time.
+func (w *selfWatch) stop() time.Duration {
+	if w.over == nil {
+		return 0
+	}
+	close(w.over)
+	w.over = nil
+	return <-w.stalled
+}
 
 // gates adds the runner's own gates to the trial, and what it used.
 func (w *selfWatch) gates(t *Trial) {
-	now := time.Now()
+	now, stalled := time.Now(), w.stop()
 	elapsed := now.Sub(w.began)
 	// Round strips the monotonic reading: the difference of the two is how
 	// far the wall clock was set meanwhile.
 	step := now.Round(0).Sub(w.began.Round(0)) - elapsed
 	t.Gate("clock-step", "the wall clock was set during the trial", "s", math.Abs(step.Seconds()), clockLimit)
 	share := (processCPU() - w.cpu).Seconds() / elapsed.Seconds()
+	t.Gate("starved", "time in which a thread of the runner waited 100 ms or longer for a CPU", "ratio", stalled.Seconds()/elapsed.Seconds(), starvedLimit)
 	t.Gate("runner-cpu", "CPU of the runner while it measured, as a share of one core", "ratio", share, cpuLimit)
 }
 

@@ -73,7 +73,7 @@ var attached = []Row{
 	{
 		Wrong: "a status has so many entries for parents that are not the route's", Scenario: "attached-routes", Parameters: counts(20),
 		Sizes: sizes(func(n int) fault.Faults { return fault.Faults{ForeignEntries: n} }, 1, 5, 20),
-		Finds: "entries-for-no-parent", Says: "for parents that the route does not name",
+		Finds: "entries-for-no-parent", Says: "for parents that the route does not name", Brings: []string{"not-accepted"},
 	},
 	{
 		Wrong: "entries of another controller are removed again and again", Scenario: "attached-routes", Parameters: counts(20), Rival: true,

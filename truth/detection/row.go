@@ -54,7 +54,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, attached} {
+	for _, rows := range [][]Row{propagation, changes, attached} {
 		all = append(all, rows...)
 	}
 	return all

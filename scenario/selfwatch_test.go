@@ -1,0 +1,35 @@
+package scenario
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAMachineThatStarvesItsThreads(t *testing.T) {
+	for stalled, ok := range map[time.Duration]bool{0: true, 150 * time.Millisecond: true, 250 * time.Millisecond: false} {
+		w := &selfWatch{time.Now().Add(-10 * time.Second), processCPU(), make(chan struct{}), make(chan time.Duration, 1)}
+		w.stalled <- stalled
+		trial := newTrial(t, attachedRoutes, nil)
+		w.gates(trial)
+		g := gate(t, trial.Result, "starved")
+		if want := stalled.Seconds() / 10; math.Abs(g.Value-want) > want/10 || g.OK != ok {
+			t.Errorf("stalled for %s of 10 s: %+v", stalled, g)
+		}
+		if w.stop() != 0 {
+			t.Error("stopped twice, it says something")
+		}
+	}
+}
+
+// In a bubble of its own time, nothing ever comes late.
+func TestNothingStallsWhereTimeWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startSelfWatch()
+		time.Sleep(10 * time.Second)
+		if stalled := w.stop(); stalled != 0 {
+			t.Errorf("stalled for %s", stalled)
+		}
+	})
+}
