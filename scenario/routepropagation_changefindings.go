@@ -8,10 +8,6 @@ import (
 	"github.com/gatemark/gatemark/result"
 )
 
-// changeSlow is the median from which on a change takes so long that somebody
-// who waits for it notices.
-const changeSlow = time.Second
-
 func (p *propagation) changeFindings() {
 	p.findShapes()
 	p.findIgnored()
@@ -114,15 +110,15 @@ func (p *propagation) findChangeErrors() {
 		result.Evidence{Name: "first errors of each replica and kind of connection", Text: excerpt(examples(rows(p.changes)))})
 }
 
-// findSlowChanges looks for kinds of which the median change is noticeably
-// slow. What should be gone and is served on gets a finding of its own.
+// findSlowChanges looks for kinds of which the median change is as slow as new
+// routes may not be. What should be gone and is served on gets a finding of its own.
 func (p *propagation) findSlowChanges() {
 	both := p.options().Connections
 	var slow []string
 	for _, k := range changeKinds[1:] {
 		made := p.of(k.name)
 		times := middle(each(made, func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) }))
-		if inForce(made) == 0 || !(times.median > changeSlow.Seconds()) {
+		if inForce(made) == 0 || !(times.median > slowNoticed.Seconds()) {
 			continue // none, never (which is a finding by itself), or soon enough
 		}
 		evidence := result.Evidence{Name: "in force on every replica, since the write", Text: fmt.Sprintf("%s: least %s, median %s, most %s of %d",
