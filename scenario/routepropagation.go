@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/measure/probe"
 	"github.com/gatemark/gatemark/result"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 var routePropagation = &Scenario{
@@ -190,22 +188,10 @@ func (p *propagation) create(ctx context.Context) error {
 func (p *propagation) creation(i int, shaped string) (step, error) {
 	name := fmt.Sprintf("route-%05d", i)
 	at := slices.IndexFunc(shapes, func(s shape) bool { return s.name == shaped })
-	form := shapes[at].form(name)
-	object, err := p.routeObject(name, form)
-	q := form.asks()
-	q.Old, q.New = probe.Answers(404), probe.Serves(form.marker(name, nil))
+	s, err := p.creationOf(name, shapes[at].form(name), nil)
 	// Some data planes open a listener's port with its first route only.
-	q.Old.Refused = i == 0
-	return step{kindCreate, name, q, func(ctx context.Context) (*routeVersion, error) { return p.makeRoute(ctx, object) }}, err
-}
-
-// makeRoute creates a route, and returns its version.
-func (p *propagation) makeRoute(ctx context.Context, object client.Object) (*routeVersion, error) {
-	if err := kube.Create(ctx, p.Kube, object); err != nil {
-		return nil, err
-	}
-	version := versionOf(object)
-	return &version, nil
+	s.question.Old.Refused = i == 0
+	return s, err
 }
 
 // errUnready is in the error of a change that could not be made because what

@@ -102,11 +102,16 @@ func (p *propagation) balanced(both *pair) *subject {
 	}
 	return &subject{
 		kinds: []string{kindEndpointAdded, kindEndpointRemoved},
-		begin: func(ctx context.Context) error {
-			if err := kube.Create(ctx, p.Kube, p.slice(both, 1)); err != nil {
-				return err
+		begin: func() (step, error) {
+			s, err := p.creationOf(name, form, map[string]string{sharedBackend: both.pods[firstBackend]})
+			create := s.write
+			s.write = func(ctx context.Context) (*routeVersion, error) {
+				if err := kube.Create(ctx, p.Kube, p.slice(both, 1)); err != nil {
+					return nil, err
+				}
+				return create(ctx)
 			}
-			return p.createForm(ctx, name, form)
+			return s, err
 		},
 		step: func(n int) (step, error) {
 			s := step{kind: kindEndpointAdded, name: name, question: form.asks()}

@@ -60,8 +60,8 @@ var changeKinds = []changeKind{
 	{"weight", "changes of two backends' weights", func(f *routeForm, n int) {
 		f.Backends = []weighted{{firstBackend, (n + 1) % 2}, {secondBackend, n % 2}}
 	}},
-	{"match", "changes of a path match", func(f *routeForm, n int) { f.Path = fmt.Sprintf("/%d", n%2) }},
-	{"host", "changes of a host name", func(f *routeForm, n int) { f.Host = fmt.Sprintf("h%d.%s", n%2, f.Host) }},
+	{"match", "changes of a path match", func(f *routeForm, n int) { f.Path = fmt.Sprintf("/%d", n) }},
+	{"host", "changes of a host name", func(f *routeForm, n int) { f.Host = fmt.Sprintf("h%d.%s", n, f.Host) }},
 	{kindDelete, "deletions of a route", nil},
 	{kindRecreate, "creations of a route under a deleted one's name", nil},
 	{kindEndpointAdded, "additions of an endpoint", nil},
@@ -81,7 +81,7 @@ func kindNames() []string {
 type subject struct {
 	kinds []string
 	// begin makes it.
-	begin func(ctx context.Context) error
+	begin func() (step, error)
 	// step is the n-th change, of kinds[n%len(kinds)].
 	step func(n int) (step, error)
 	// lost is set when a change did not come into force: what is there now is
@@ -117,7 +117,7 @@ func (p *propagation) rewritten(k changeKind, pods map[string]string) *subject {
 	}
 	return &subject{
 		kinds: []string{k.name},
-		begin: func(ctx context.Context) error { return p.createForm(ctx, name, form(0)) },
+		begin: func() (step, error) { return p.creationOf(name, form(0), pods) },
 		step: func(n int) (step, error) {
 			before, after := form(n), form(n+1)
 			object, err := p.routeObject(name, after)
@@ -139,12 +139,18 @@ func between(name string, before, after routeForm, pods map[string]string) probe
 	return q
 }
 
-func (p *propagation) createForm(ctx context.Context, name string, f routeForm) error {
+// creationOf is the step that creates a route in a form.
+func (p *propagation) creationOf(name string, f routeForm, pods map[string]string) (step, error) {
 	object, err := p.routeObject(name, f)
-	if err != nil {
-		return err
-	}
-	return kube.Create(ctx, p.Kube, object)
+	q := f.asks()
+	q.Old, q.New = probe.Answers(404), probe.Serves(f.marker(name, pods))
+	return step{kindCreate, name, q, func(ctx context.Context) (*routeVersion, error) {
+		if err := kube.Create(ctx, p.Kube, object); err != nil {
+			return nil, err
+		}
+		version := versionOf(object)
+		return &version, nil
+	}}, err
 }
 
 // rewrite puts an object's spec in place of what it is. A merge patch replaces
@@ -173,19 +179,18 @@ func (p *propagation) remade() *subject {
 	}
 	return &subject{
 		kinds: []string{kindDelete, kindRecreate},
-		begin: func(ctx context.Context) error { return p.createForm(ctx, name, form(0)) },
+		begin: func() (step, error) { return p.creationOf(name, form(0), nil) },
 		step: func(n int) (step, error) {
-			object, err := p.routeObject(name, form(n))
-			q, there := form(n).asks(), probe.Serves(form(n).marker(name, nil))
-			if n%2 == 0 {
-				q.Old, q.New = there, probe.Answers(404)
-				return step{kindDelete, name, q, func(ctx context.Context) (*routeVersion, error) {
-					return nil, p.Kube.Delete(ctx, object)
-				}}, err
+			if n%2 == 1 {
+				again, err := p.creationOf(name, form(n), nil)
+				again.kind = kindRecreate
+				return again, err
 			}
-			q.Old, q.New = probe.Answers(404), there
-			return step{kindRecreate, name, q, func(ctx context.Context) (*routeVersion, error) {
-				return p.makeRoute(ctx, object)
+			object, err := p.routeObject(name, form(n))
+			q := form(n).asks()
+			q.Old, q.New = probe.Serves(form(n).marker(name, nil)), probe.Answers(404)
+			return step{kindDelete, name, q, func(ctx context.Context) (*routeVersion, error) {
+				return nil, p.Kube.Delete(ctx, object)
 			}}, err
 		},
 	}

@@ -20,54 +20,59 @@ func (p *propagation) takeTurns(ctx context.Context) error {
 		return Invalid{err}
 	}
 	subjects := p.subjects(wanted, both)
-	for _, s := range subjects {
-		if err := s.begin(ctx); err != nil {
+	for i, s := range subjects {
+		p.Progress("changes: making what is changed, %d of %d", i+1, len(subjects))
+		begin, err := s.begin()
+		if err != nil {
 			return Invalid{err}
+		}
+		if err := p.make(ctx, s, begin, false); err != nil {
+			return err
 		}
 	}
 	rounds := p.Values.Int("rounds")
 	for round := range rounds {
 		for _, s := range subjects {
-			if s.lost {
-				continue
-			}
 			p.Progress("changes: round %d of %d, %s", round+1, rounds, strings.Join(s.kinds, " and "))
-			if err := p.turn(ctx, s, round, wanted); err != nil {
-				return fmt.Errorf("after %d changes: %w", len(p.changes), err)
+			for i := range s.kinds {
+				next, err := s.step(round*len(s.kinds) + i)
+				if err != nil {
+					return Invalid{err}
+				}
+				if err := p.make(ctx, s, next, slices.Contains(wanted, next.kind)); err != nil {
+					return fmt.Errorf("after %d changes: %w", len(p.changes), err)
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// turn makes a change of each of a subject's kinds. Those that are not wanted
-// are made, and not measured.
-func (p *propagation) turn(ctx context.Context, s *subject, round int, wanted []string) error {
-	for i, kind := range s.kinds {
-		next, err := s.step(round*len(s.kinds) + i)
-		if err != nil {
-			return Invalid{err}
-		}
-		if !slices.Contains(wanted, kind) {
-			if _, err := next.write(ctx); err != nil {
-				return Invalid{err}
-			}
-			continue
-		}
-		change, err := p.one(ctx, next, p.Values.Duration("limit"))
-		if errors.Is(err, errUnready) && ctx.Err() == nil {
-			p.Broken("change-ignored")
-			p.unready = append(p.unready, err.Error())
-			s.lost = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+// make makes a change of a subject that is not lost. Each is waited for in the
+// same way, whether it is wanted as a result or not: the one after it begins
+// where everything is as this one has left it.
+func (p *propagation) make(ctx context.Context, s *subject, next step, wanted bool) error {
+	if s.lost {
+		return nil
+	}
+	change, err := p.one(ctx, next, p.Values.Duration("limit"))
+	if errors.Is(err, errUnready) && ctx.Err() == nil {
+		p.Broken("change-ignored")
+		p.unready = append(p.unready, err.Error())
+		s.lost = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	censored := change.outcome.Censored()
+	s.lost = len(censored) > 0
+	switch {
+	case wanted:
 		p.changes = append(p.changes, change)
-		if s.lost = len(change.outcome.Censored()) > 0; s.lost {
-			return nil
-		}
+	case s.lost:
+		p.Broken("change-ignored")
+		p.unready = append(p.unready, fmt.Sprintf("route %s, after %s: %s", next.name, next.kind, strings.Join(censored, ", ")))
 	}
 	return nil
 }
