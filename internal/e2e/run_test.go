@@ -117,7 +117,7 @@ func nothingLeft(t *testing.T, b *bench) {
 			t.Errorf("left behind: %s", left)
 		}
 	}
-	if left := b.kubectl("get", "namespaces", "-o", "name"); strings.Contains(left, "envoy-gateway-system") {
+	if left := b.kubectl("get", "namespaces", "-o", "name"); strings.Contains(left, "envoy-gateway-system") || strings.Contains(left, "truth-system") {
 		t.Errorf("left behind: %s", left)
 	}
 }
