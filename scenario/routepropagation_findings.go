@@ -28,7 +28,7 @@ const (
 	leadNoticed = 50 * time.Millisecond
 	// firstNoticed is how many times slower than the median the first route
 	// may be, and by how much at least.
-	firstNoticed, firstNoticedBy = 3.0, 100 * time.Millisecond
+	firstNoticed, firstNoticedBy = 3.0, 250 * time.Millisecond
 )
 
 func (p *propagation) findings() {

@@ -43,7 +43,7 @@ var propagation = []Row{
 	},
 	{
 		Wrong: "the first route of a Gateway takes longer", Scenario: "route-propagation", Parameters: quick(6),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{FirstRoute: d} }, 300*ms, time.Second, 5*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{FirstRoute: d} }, 500*ms, time.Second, 5*time.Second),
 		Finds: "first-route", Says: "the first route of a Gateway took",
 	},
 	{
