@@ -10,6 +10,7 @@ import (
 func TestJudge(t *testing.T) {
 	row := Row{Scenario: "s", Finds: "slow", Says: "a route takes", Brings: []string{"early"}}
 	slow := result.Finding{ID: "s/slow", Text: "a route takes 3 s"}
+	info := result.Finding{ID: "s/first-route", Severity: result.Info, Text: "for your information"}
 	early, other := result.Finding{ID: "s/early", Text: "status early"}, result.Finding{ID: "pods/crash", Text: "a pod ended"}
 	for name, c := range map[string]struct {
 		row      Row
@@ -27,6 +28,8 @@ func TestJudge(t *testing.T) {
 		"of another scenario":       {row, result.OK, []result.Finding{{ID: "r/slow", Text: slow.Text}}, Missed, "r/slow"},
 		"the trial failed":          {row, result.Failed, []result.Finding{{ID: "s/not-measurable", Text: "why"}}, Missed, "not-measurable: why"},
 		"no evidence":               {row, result.Invalid, []result.Finding{slow}, Unclear, "reason"},
+		"with information":          {row, result.OK, []result.Finding{info, slow}, Found, "a route takes 3 s"},
+		"clean, with information":   {Row{Scenario: "s"}, result.OK, []result.Finding{info}, False, "for your information"},
 		"clean":                     {Row{Scenario: "s"}, result.OK, nil, Found, ""},
 		"not clean":                 {Row{Scenario: "s"}, result.OK, []result.Finding{early}, False, "status early"},
 	} {
