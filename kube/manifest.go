@@ -67,7 +67,13 @@ func Decode(r io.Reader) ([]*unstructured.Unstructured, error) {
 				n, obj.GetAPIVersion(), obj.GetKind(), obj.GetName())
 		}
 		if scheme.Recognizes(obj.GroupVersionKind()) {
-			if _, _, err := strict.Decode(document, nil, nil); err != nil {
+			// As JSON: what begins with a brace would be taken for it, and YAML
+			// has braces too.
+			asJSON, err := yaml.YAMLToJSONStrict(document)
+			if err != nil {
+				return nil, fmt.Errorf("document %d (%s): %w", n, Describe(obj), err)
+			}
+			if _, _, err := strict.Decode(asJSON, nil, nil); err != nil {
 				return nil, fmt.Errorf("document %d (%s): %w", n, Describe(obj), err)
 			}
 		}

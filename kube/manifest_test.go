@@ -69,3 +69,15 @@ func TestOwn(t *testing.T) {
 		t.Errorf("everything is selected by %q", got)
 	}
 }
+
+// TestDecodeTakesFlowStyle: Helm hands its post-renderers objects like this.
+func TestDecodeTakesFlowStyle(t *testing.T) {
+	objects, err := Decode(strings.NewReader("{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: b}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: c}, stringdata: {x: y}}\n"))
+	if err == nil || !strings.Contains(err.Error(), "document 2 (secret c)") || !strings.Contains(err.Error(), "stringdata") {
+		t.Errorf("%v, %v", objects, err)
+	}
+	objects, err = Decode(strings.NewReader("{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: b}}"))
+	if err != nil || len(objects) != 1 || objects[0].GetName() != "a" {
+		t.Errorf("%v, %v", objects, err)
+	}
+}

@@ -34,8 +34,8 @@ type Replica struct {
 func (r Replica) Address() netip.AddrPort { return netip.AddrPortFrom(r.IP, r.Port) }
 
 // Replicas finds the data-plane replicas that serve a listener port: the
-// endpoints of every Service in the namespace that the selector matches and
-// that has this port. A selector that matches no such Service is an error,
+// endpoints of every Service in the namespace that Selects by the selector and
+// has this port. A selector that matches no such Service is an error,
 // which names what was found instead; a Service without endpoints is not.
 func Replicas(ctx context.Context, c *Client, namespace, selector string, port int32) ([]Replica, error) {
 	matching, err := labels.Parse(selector)
@@ -43,18 +43,26 @@ func Replicas(ctx context.Context, c *Client, namespace, selector string, port i
 		return nil, fmt.Errorf("find replicas in %s: selector %q: %w", namespace, selector, err)
 	}
 	var services corev1.ServiceList
-	if err := c.List(ctx, &services, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: matching}); err != nil {
+	if err := c.List(ctx, &services, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("find replicas in %s: %w", namespace, err)
 	}
-	var slices discoveryv1.EndpointSliceList
-	if err := c.List(ctx, &slices, client.InNamespace(namespace), client.HasLabels{discoveryv1.LabelServiceName}); err != nil {
+	var endpoints discoveryv1.EndpointSliceList
+	if err := c.List(ctx, &endpoints, client.InNamespace(namespace), client.HasLabels{discoveryv1.LabelServiceName}); err != nil {
 		return nil, fmt.Errorf("find replicas in %s: %w", namespace, err)
 	}
-	replicas, err := ReplicasOf(services.Items, slices.Items, port)
+	selecting := slices.DeleteFunc(services.Items, func(s corev1.Service) bool { return !Selects(&s, matching) })
+	replicas, err := ReplicasOf(selecting, endpoints.Items, port)
 	if err != nil {
 		return nil, fmt.Errorf("find replicas in %s by %q: %w", namespace, selector, err)
 	}
 	return replicas, nil
+}
+
+// Selects reports whether a Service belongs to pods that a selector is for: it
+// has their labels itself, or it asks for them. Not everybody labels Services
+// as pods.
+func Selects(service *corev1.Service, pods labels.Selector) bool {
+	return pods.Matches(labels.Set(service.Labels)) || len(service.Spec.Selector) > 0 && pods.Matches(labels.Set(service.Spec.Selector))
 }
 
 // ReplicasOf is Replicas on objects at hand. Replicas are sorted by pod and

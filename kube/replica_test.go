@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 )
 
@@ -69,5 +70,28 @@ func TestReplicas(t *testing.T) {
 	_, err = Replicas(t.Context(), c, "infra", "gw=x", 8080)
 	if err == nil || !strings.Contains(err.Error(), "no service with port 8080 among 3") || !strings.Contains(err.Error(), "infra/metrics has [9090]") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAServiceBelongsToThePodsThatItSelects(t *testing.T) {
+	pods, err := labels.Parse("app=envoy-gw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		labels, selector map[string]string
+		want             bool
+	}{
+		"by its own labels":   {map[string]string{"app": "envoy-gw"}, map[string]string{"x": "y"}, true},
+		"by what it selects":  {map[string]string{"owner": "gw"}, map[string]string{"app": "envoy-gw"}, true},
+		"of other pods":       {map[string]string{"owner": "gw"}, map[string]string{"app": "contour-gw"}, false},
+		"without a selector":  {nil, nil, false},
+		"of more than these":  {nil, map[string]string{"owner": "gw"}, false},
+		"of some of the pods": {nil, map[string]string{"app": "envoy-gw", "owner": "gw"}, true},
+	} {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}, Spec: corev1.ServiceSpec{Selector: c.selector}}
+		if got := Selects(s, pods); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
