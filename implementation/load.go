@@ -60,8 +60,9 @@ func decode(folder fs.FS, data []byte) (*Implementation, []error) {
 	return i, append(problems, i.Validate()...)
 }
 
-// expandTree fills in the templates, all but those of the data plane, which
-// wait for their Gateway, and those of variants, which wait for their turn.
+// expandTree fills in the templates, all but those of the data plane and of
+// control planes of Gateways, which wait for their Gateway, and those of
+// variants, which wait for their turn.
 func expandTree(tree map[string]any) []error {
 	text := func(value any) string { s, _ := value.(string); return s }
 	vars := Vars{Version: text(tree["version"])}
@@ -77,10 +78,11 @@ func expandTree(tree map[string]any) []error {
 		}
 		return out
 	}
+	later := func(path string) bool {
+		return path == "dataPlane" || path == "variants" || path == "controlPlane.perGateway"
+	}
 	for key := range tree {
-		if key != "dataPlane" && key != "variants" {
-			tree[key] = walk(key, tree[key], expand)
-		}
+		tree[key] = walk(key, tree[key], later, expand)
 	}
 	return problems
 }
@@ -171,8 +173,8 @@ func (i *Implementation) checkVariants() []error {
 	return problems
 }
 
-// ChartFiles are those of a chart in the implementation's own folder.
-func (i *Implementation) ChartFiles() (fs.FS, error) { return fs.Sub(i.files, i.Chart.Path) }
+// Files are those of the implementation's own folder.
+func (i *Implementation) Files() fs.FS { return i.files }
 
 // Values is what is set beyond the chart's own defaults: a copy.
 func (i *Implementation) Values() map[string]any { return merge(nil, i.values) }

@@ -86,12 +86,19 @@ type GatewayClass struct {
 }
 
 // A Chart is a Helm chart in a Go module's directory, or in the
-// implementation's own folder.
+// implementation's own folder; or plain manifests there, for products that
+// publish no chart.
 type Chart struct {
 	// Module is empty for the implementation's own folder.
 	Module  string `json:"module,omitempty"`
 	Version string `json:"version,omitempty"` // of the module
-	Path    string `json:"path"`              // of the chart in it
+	Path    string `json:"path,omitempty"`    // of the chart in it
+	// Manifests are files in it, instead of a chart at Path, as patterns of
+	// path.Match. They are installed as a chart whose values are, for each
+	// container, CONTAINER.image, as published unless it is set, and
+	// CONTAINER.flags, further arguments by their names without dashes, for
+	// one that has arguments.
+	Manifests []string `json:"manifests,omitempty"`
 	// ChartVersion and AppVersion are what the vendor's release process
 	// writes over those in Chart.yaml; empty leaves them.
 	ChartVersion string `json:"chartVersion,omitempty"`
@@ -116,7 +123,8 @@ type Release struct {
 type Image struct {
 	// Role is control-plane or data-plane, or another word of its own.
 	Role string `json:"role"`
-	// Official is the vendor's own image.
+	// Official is the vendor's own image; empty for the one that the chart
+	// names by itself, if it names one.
 	Official string `json:"official,omitempty"`
 	// Source is how to build it where no image registry answers.
 	Source *image.Recipe `json:"source,omitempty"`
@@ -142,6 +150,16 @@ type ControlPlane struct {
 	// Workloads are awaited after the installation, and parked.
 	Workloads []Workload `json:"workloads"`
 	Metrics   *Endpoint  `json:"metrics,omitempty"`
+	// PerGateway is what of it each Gateway has for itself, beside these.
+	PerGateway *GatewayControlPlane `json:"perGateway,omitempty"`
+}
+
+// A GatewayControlPlane is pods of the control plane that serve one Gateway
+// only, and come and go with it.
+type GatewayControlPlane struct {
+	Namespace string            `json:"namespace"`
+	Selector  map[string]string `json:"selector"`
+	Metrics   *Endpoint         `json:"metrics,omitempty"`
 }
 
 // A DataPlane is what carries the traffic.
@@ -149,7 +167,8 @@ type DataPlane struct {
 	// PerGateway: each Gateway has pods of its own. Otherwise one set of
 	// pods serves them all.
 	PerGateway bool `json:"perGateway"`
-	// Namespace, Selector: where its pods, Services and workloads are.
+	// Namespace, Selector: where its pods and workloads are, and its Services,
+	// which have these labels or select by them.
 	Namespace string            `json:"namespace"`
 	Selector  map[string]string `json:"selector"`
 	// Container is the proxy's.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,6 +80,7 @@ func (i *Implementation) Validate() []error {
 	p.label("release.namespace", i.Release.Namespace)
 	i.validateImages(&p)
 	i.ControlPlane.validate(&p)
+	i.validateGatewayControlPlane(&p)
 	i.validateDataPlane(&p)
 	for n, d := range i.Deviations {
 		p.need(fmt.Sprintf("deviations[%d].what", n), d.What)
@@ -137,7 +139,9 @@ func (c Chart) validate(p *problems) {
 	} else if c.Version != "" {
 		p.add("chart.version", "given without a module that it is of")
 	}
-	if p.need("chart.path", c.Path) && !fs.ValidPath(c.Path) {
+	if len(c.Manifests) > 0 {
+		c.validateManifests(p)
+	} else if p.need("chart.path", c.Path) && !fs.ValidPath(c.Path) {
 		p.add("chart.path", "%q is not a plain path inside the module", c.Path)
 	}
 	if c.ValuesTemplate != "" && !fs.ValidPath(c.ValuesTemplate) {
@@ -149,6 +153,17 @@ func (c Chart) validate(p *problems) {
 	for name := range c.Placeholders {
 		if !placeholder.MatchString(name) {
 			p.add("chart.placeholders", "%q is not a placeholder's name", name)
+		}
+	}
+}
+
+func (c Chart) validateManifests(p *problems) {
+	if c.Path != "" || c.ChartVersion != "" || c.AppVersion != "" || c.ValuesTemplate != "" {
+		p.add("chart.manifests", "given with fields that are about a Helm chart: path, chartVersion, appVersion or valuesTemplate")
+	}
+	for n, pattern := range c.Manifests {
+		if _, err := path.Match(pattern, ""); err != nil || !fs.ValidPath(pattern) {
+			p.add(fmt.Sprintf("chart.manifests[%d]", n), "%q is not a pattern of plain paths inside the module", pattern)
 		}
 	}
 }
@@ -201,6 +216,28 @@ func (c ControlPlane) validate(p *problems) {
 		p.label(fmt.Sprintf("controlPlane.workloads[%d].name", n), w.Name)
 	}
 	c.Metrics.validate(p, "controlPlane.metrics")
+}
+
+func (i *Implementation) validateGatewayControlPlane(p *problems) {
+	own := i.ControlPlane.PerGateway
+	if own == nil {
+		return
+	}
+	namespace, one, err := i.ControlPlaneOf("gateway-namespace-a", "gateway-name-a")
+	if err != nil {
+		p.add("controlPlane.perGateway", "%w", err)
+		return
+	}
+	_, other, err := i.ControlPlaneOf("gateway-namespace-a", "gateway-name-b")
+	if err != nil {
+		p.add("controlPlane.perGateway", "%w", err)
+		return
+	}
+	p.label("controlPlane.perGateway.namespace", namespace)
+	if fmt.Sprint(one) == fmt.Sprint(other) {
+		p.add("controlPlane.perGateway.selector", "does not tell Gateways apart: two in one namespace have %v", one)
+	}
+	own.Metrics.validate(p, "controlPlane.perGateway.metrics")
 }
 
 var workloadKinds = []string{"Deployment", "DaemonSet", "StatefulSet"}

@@ -31,14 +31,17 @@ func (v Vars) expand(text string) (string, error) {
 }
 
 // walk replaces every string in a decoded JSON value with what replace makes
-// of it, and gives each one's path.
-func walk(path string, value any, replace func(path, text string) string) any {
+// of it, and gives each one's path. What lies at a path to skip stays.
+func walk(path string, value any, skip func(path string) bool, replace func(path, text string) string) any {
+	if skip(path) {
+		return value
+	}
 	switch v := value.(type) {
 	case string:
 		return replace(path, v)
 	case []any:
 		for i := range v {
-			v[i] = walk(fmt.Sprintf("%s[%d]", path, i), v[i], replace)
+			v[i] = walk(fmt.Sprintf("%s[%d]", path, i), v[i], skip, replace)
 		}
 	case map[string]any:
 		for key := range v {
@@ -46,7 +49,7 @@ func walk(path string, value any, replace func(path, text string) string) any {
 			if path != "" {
 				at = path + "." + key
 			}
-			v[key] = walk(at, v[key], replace)
+			v[key] = walk(at, v[key], skip, replace)
 		}
 	}
 	return value
@@ -55,19 +58,28 @@ func walk(path string, value any, replace func(path, text string) string) any {
 // DataPlaneOf is where the data plane of one Gateway is: its namespace and
 // the labels of its pods, Services and workloads.
 func (i *Implementation) DataPlaneOf(namespace, name string) (string, map[string]string, error) {
-	vars := i.vars()
-	vars.Gateway = Object{Namespace: namespace, Name: name}
-	in, err := vars.expand(i.DataPlane.Namespace)
-	if err != nil {
-		return "", nil, fmt.Errorf("implementation %s: dataPlane.namespace: %w", i.Name, err)
-	}
-	selector := map[string]string{}
-	for key, value := range i.DataPlane.Selector {
-		if selector[key], err = vars.expand(value); err != nil {
-			return "", nil, fmt.Errorf("implementation %s: dataPlane.selector.%s: %w", i.Name, key, err)
-		}
-	}
-	return in, selector, nil
+	return i.placeOf("dataPlane", i.DataPlane.Namespace, i.DataPlane.Selector, Object{Namespace: namespace, Name: name})
 }
 
-func (i *Implementation) vars() Vars { return Vars{Version: i.Version, Release: i.Release} }
+// ControlPlaneOf is where the control plane of one Gateway alone is. It must
+// have one: ControlPlane.PerGateway.
+func (i *Implementation) ControlPlaneOf(namespace, name string) (string, map[string]string, error) {
+	own := i.ControlPlane.PerGateway
+	return i.placeOf("controlPlane.perGateway", own.Namespace, own.Selector, Object{Namespace: namespace, Name: name})
+}
+
+// placeOf fills a Gateway into a namespace and a selector.
+func (i *Implementation) placeOf(what, namespace string, selector map[string]string, gateway Object) (string, map[string]string, error) {
+	vars := Vars{Version: i.Version, Release: i.Release, Gateway: gateway}
+	in, err := vars.expand(namespace)
+	if err != nil {
+		return "", nil, fmt.Errorf("implementation %s: %s.namespace: %w", i.Name, what, err)
+	}
+	labels := map[string]string{}
+	for key, value := range selector {
+		if labels[key], err = vars.expand(value); err != nil {
+			return "", nil, fmt.Errorf("implementation %s: %s.selector.%s: %w", i.Name, what, key, err)
+		}
+	}
+	return in, labels, nil
+}

@@ -199,7 +199,13 @@ func (e *Executor) revive(ctx context.Context, t *scenario.Trial, route *canaryR
 		do   func() error
 	}{
 		{"waiting", func() error { return nil }},
-		{"a restart of its control plane", func() error { return e.restart(ctx, t, t.Target.ControlPlane) }},
+		{"a restart of its control plane", func() error {
+			control, err := t.ControlPlanes()
+			if err != nil {
+				return err
+			}
+			return e.restart(ctx, t, control...)
+		}},
 		{"a restart of its data plane", func() error {
 			data, err := t.DataPlane()
 			if err != nil {
@@ -230,24 +236,26 @@ func (e *Executor) revive(ctx context.Context, t *scenario.Trial, route *canaryR
 }
 
 // restart ends the pods of a plane, whose controller makes new ones.
-func (e *Executor) restart(ctx context.Context, t *scenario.Trial, plane scenario.Selector) error {
+func (e *Executor) restart(ctx context.Context, t *scenario.Trial, planes ...scenario.Selector) error {
 	installed := installation(t.Target.Treatment)
 	if _, ours := e.Config.Installed[installed]; !ours {
 		return errors.New("it was not installed by this run")
 	}
 	// What happens to the pods now is our doing, and no incident.
 	delete(e.baselines, installed)
-	selector, err := labels.Parse(plane.Labels)
-	if err != nil {
-		return err
-	}
-	var pods corev1.PodList
-	if err := e.Kube.List(ctx, &pods, client.InNamespace(plane.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return err
-	}
-	for i := range pods.Items {
-		if err := e.Kube.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(1)); client.IgnoreNotFound(err) != nil {
+	for _, plane := range planes {
+		selector, err := labels.Parse(plane.Labels)
+		if err != nil {
 			return err
+		}
+		var pods corev1.PodList
+		if err := e.Kube.List(ctx, &pods, client.InNamespace(plane.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			if err := e.Kube.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(1)); client.IgnoreNotFound(err) != nil {
+				return err
+			}
 		}
 	}
 	return nil

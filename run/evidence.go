@@ -61,11 +61,25 @@ func (s *seizer) seize(name string) []result.Evidence {
 	if err != nil {
 		t.Note("The proxies' configuration is not among the evidence: %v.", err)
 	}
-	control := t.Target.ControlPlane
+	control, err := t.ControlPlanes()
+	if err != nil {
+		t.Note("No evidence could be taken: %v.", err)
+		return nil
+	}
+	var pods []evidence.Pods
+	events := []string{t.Namespace}
+	for _, plane := range append(control, data) {
+		pods = append(pods, evidence.Pods{Namespace: plane.Namespace, Selector: plane.Labels})
+	}
+	for _, plane := range control {
+		if !slices.Contains(events, plane.Namespace) {
+			events = append(events, plane.Namespace)
+		}
+	}
 	bundle := evidence.Take(ctx, s.Kube, evidence.Request{
 		Name: name, At: time.Now(), Before: time.Since(t.Result.Started),
-		Pods:   []evidence.Pods{{Namespace: control.Namespace, Selector: control.Labels}, {Namespace: data.Namespace, Selector: data.Labels}},
-		Events: slices.Compact([]string{t.Namespace, control.Namespace}),
+		Pods:   pods,
+		Events: events,
 		Dumps:  dumps,
 		Objects: []evidence.Object{
 			{GVK: gatewayv1.SchemeGroupVersion.WithKind("Gateway"), Key: client.ObjectKey{Namespace: t.Namespace, Name: scenario.GatewayName}},

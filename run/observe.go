@@ -21,14 +21,16 @@ func (e *Executor) watchIncidents(ctx context.Context, t *scenario.Trial) (*inci
 	if err != nil {
 		return nil, err
 	}
-	control := t.Target.ControlPlane
-	return incident.Start(ctx, e.Kube, incident.Options{
-		Selections: []incident.Selection{
-			{Role: incident.ControlPlane, Namespace: control.Namespace, Selector: control.Labels},
-			{Role: incident.DataPlane, Namespace: data.Namespace, Selector: data.Labels},
-		},
-		Since: e.baselines[installation(t.Target.Treatment)],
-	})
+	control, err := t.ControlPlanes()
+	if err != nil {
+		return nil, err
+	}
+	var selections []incident.Selection
+	for _, plane := range control {
+		selections = append(selections, incident.Selection{Role: incident.ControlPlane, Namespace: plane.Namespace, Selector: plane.Labels})
+	}
+	selections = append(selections, incident.Selection{Role: incident.DataPlane, Namespace: data.Namespace, Selector: data.Labels})
+	return incident.Start(ctx, e.Kube, incident.Options{Selections: selections, Since: e.baselines[installation(t.Target.Treatment)]})
 }
 
 // reportIncidents adds what happened to the pods to the trial.
@@ -41,8 +43,13 @@ func (e *Executor) reportIncidents(w *incident.Watcher, t *scenario.Trial) {
 	findings, files := r.Findings(t.Result.Started)
 	t.Result.Findings = append(t.Result.Findings, findings...)
 	// In the order of the selections.
+	planes := []string{"-control-plane"}
+	if t.Target.GatewayControlPlane != nil {
+		planes = append(planes, "-gateway-control-plane")
+	}
+	planes = append(planes, "-data-plane")
 	for i, gate := range r.Gates() {
-		gate.Name += []string{"-control-plane", "-data-plane"}[i]
+		gate.Name += planes[i]
 		t.Result.Gates = append(t.Result.Gates, gate)
 	}
 	maps.Copy(t.Attachments, files)

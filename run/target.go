@@ -31,6 +31,14 @@ func Target(treatment string, i *implementation.Implementation) (scenario.Target
 		target.ConfigDump = &scenario.ConfigDump{Format: admin.Format, Port: admin.Port}
 	}
 	target.ControlPlaneMetrics, target.DataPlaneMetrics = metrics(i.ControlPlane.Metrics), metrics(i.DataPlane.Metrics)
+	if own := i.ControlPlane.PerGateway; own != nil {
+		namespace, pods, err := i.ControlPlaneOf("{{.Namespace}}", "{{.Name}}")
+		if err != nil {
+			return scenario.Target{}, fmt.Errorf("implementation %s: %w", treatment, err)
+		}
+		target.GatewayControlPlane = &scenario.Selector{Namespace: namespace, Labels: labels.Set(pods).String()}
+		target.GatewayControlPlaneMetrics = metrics(own.Metrics)
+	}
 	return target, nil
 }
 

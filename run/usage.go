@@ -148,8 +148,15 @@ func planesOf(t *scenario.Trial) ([]plane, error) {
 		all = append(all, p)
 		return err
 	}
-	if err := add(controlPlane, t.Target.ControlPlane, t.Target.ControlPlaneMetrics); err != nil {
+	control, err := t.ControlPlanes()
+	if err != nil {
 		return nil, err
+	}
+	endpoints := []*scenario.Metrics{t.Target.ControlPlaneMetrics, t.Target.GatewayControlPlaneMetrics}
+	for i, s := range control {
+		if err := add(controlPlane, s, endpoints[i]); err != nil {
+			return nil, err
+		}
 	}
 	if err := add(dataPlane, data, t.Target.DataPlaneMetrics); err != nil {
 		return nil, err
@@ -158,6 +165,11 @@ func planesOf(t *scenario.Trial) ([]plane, error) {
 		name := otherRole(other)
 		if err := add(name+"-"+controlPlane, other.ControlPlane, nil); err != nil {
 			return nil, err
+		}
+		if own := other.GatewayControlPlane; own != nil {
+			if err := add(name+"-"+controlPlane, *own, nil); err != nil {
+				return nil, err
+			}
 		}
 		if err := add(name+"-"+dataPlane, other.DataPlane, nil); err != nil {
 			return nil, err

@@ -162,6 +162,20 @@ func (t *Trial) DataPlane() (Selector, error) {
 	return t.Target.DataPlane.For(t.Namespace, GatewayName)
 }
 
+// ControlPlanes select the pods of the control plane: those that serve all
+// Gateways, and those of the trial's Gateway alone, where there are such.
+func (t *Trial) ControlPlanes() ([]Selector, error) {
+	all := []Selector{t.Target.ControlPlane}
+	if t.Target.GatewayControlPlane != nil {
+		own, err := t.Target.GatewayControlPlane.For(t.Namespace, GatewayName)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, own)
+	}
+	return all, nil
+}
+
 // For fills a Gateway into a selector.
 func (s Selector) For(namespace, gateway string) (Selector, error) {
 	data := map[string]string{"Namespace": namespace, "Name": gateway}

@@ -61,15 +61,20 @@ type Target struct {
 	ControllerName string `json:"controllerName"`
 	// ControlPlane selects the pods of the control plane.
 	ControlPlane Selector `json:"controlPlane"`
-	// DataPlane selects the pods and the Service of one Gateway's data plane.
+	// GatewayControlPlane selects those of the control plane that one Gateway
+	// has for itself, as DataPlane does, or is nil.
+	GatewayControlPlane *Selector `json:"gatewayControlPlane,omitempty"`
+	// DataPlane selects the pods of one Gateway's data plane, and with them its
+	// Service, as kube.Selects has it.
 	// Both fields may use {{.Namespace}} and {{.Name}} of the Gateway.
 	DataPlane Selector `json:"dataPlane"`
 	// ConfigDump is where a data-plane pod shows its configuration, or nil.
 	ConfigDump *ConfigDump `json:"configDump,omitempty"`
 	// ControlPlaneMetrics and DataPlaneMetrics are where their pods answer in the
 	// Prometheus text format, or nil.
-	ControlPlaneMetrics *Metrics `json:"controlPlaneMetrics,omitempty"`
-	DataPlaneMetrics    *Metrics `json:"dataPlaneMetrics,omitempty"`
+	ControlPlaneMetrics        *Metrics `json:"controlPlaneMetrics,omitempty"`
+	GatewayControlPlaneMetrics *Metrics `json:"gatewayControlPlaneMetrics,omitempty"`
+	DataPlaneMetrics           *Metrics `json:"dataPlaneMetrics,omitempty"`
 }
 
 // Metrics is an HTTP endpoint in a pod.

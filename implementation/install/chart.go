@@ -29,36 +29,47 @@ func (in *installation) loadChart(ctx context.Context) (*chart.Chart, error) {
 			return err
 		}
 		in.installed.Chart = Chart{Module: module.Path, ModuleVersion: module.Version, ModuleSum: module.Sum}
-		loaded, err = readChart(filepath.Join(module.Dir, filepath.FromSlash(in.impl.Chart.Path)), in.impl.Chart)
+		loaded, err = in.readChart(module.Dir)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
-	in.installed.Chart.Name, in.installed.Chart.Version = loaded.Name(), loaded.Metadata.Version
+	in.describeChart(loaded)
 	return loaded, nil
 }
 
 // ownChart reads the chart in the implementation's own folder.
 func (in *installation) ownChart() (*chart.Chart, error) {
-	files, err := in.impl.ChartFiles()
-	if err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
 	scratch, err := os.MkdirTemp("", "gatemark-chart-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(scratch)
-	if err := os.CopyFS(scratch, files); err != nil {
+	if err := os.CopyFS(scratch, in.impl.Files()); err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
-	loaded, err := readChart(scratch, in.impl.Chart)
+	loaded, err := in.readChart(scratch)
 	if err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
-	in.installed.Chart = Chart{Name: loaded.Name(), Version: loaded.Metadata.Version}
+	in.describeChart(loaded)
 	return loaded, nil
+}
+
+func (in *installation) describeChart(c *chart.Chart) {
+	in.installed.Chart.Name, in.installed.Chart.Version = c.Name(), c.Metadata.Version
+	in.installed.Chart.Manifests = in.impl.Chart.Manifests
+}
+
+// readChart reads the chart below a module's directory, or makes one of the
+// plain manifests there.
+func (in *installation) readChart(dir string) (*chart.Chart, error) {
+	c := in.impl.Chart
+	if len(c.Manifests) > 0 {
+		return packManifests(os.DirFS(dir), in.impl)
+	}
+	return readChart(filepath.Join(dir, filepath.FromSlash(c.Path)), c)
 }
 
 // readChart reads a chart from a directory. A template of values is filled

@@ -34,10 +34,7 @@ func gatewayAPIGroup(group string) bool {
 // applyGatewayAPI makes the cluster have the Gateway API. What it has already
 // and we did not install stays as it is.
 func (in *installation) applyGatewayAPI(ctx context.Context, update func(string, ...any)) error {
-	want := in.impl.GatewayAPI
-	if in.GatewayAPI != nil {
-		want = *in.GatewayAPI
-	}
+	want := in.wantedGatewayAPI()
 	found, err := kube.FindGatewayAPI(ctx, in.client)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -65,6 +62,21 @@ func (in *installation) applyGatewayAPI(ctx context.Context, update func(string,
 	in.installed.GatewayAPI = GatewayAPI{Version: want.Version, Channel: want.Channel}
 	update("%s, %s channel", want.Version, want.Channel)
 	return in.applyDefinitions(ctx, objects, GatewayAPIPart)
+}
+
+// wantedGatewayAPI is the run's release, or else what the implementation
+// declares. That it is another one is a deviation.
+func (in *installation) wantedGatewayAPI() implementation.GatewayAPI {
+	own := in.impl.GatewayAPI
+	if in.GatewayAPI == nil || *in.GatewayAPI == own {
+		return own
+	}
+	want := *in.GatewayAPI
+	in.installed.Deviations = append(in.installed.Deviations, implementation.Deviation{
+		What: fmt.Sprintf("The Gateway API is %s, %s channel, not %s, %s channel.", want.Version, want.Channel, own.Version, own.Channel),
+		Why:  "All implementations of a run share one version and channel: the newest that one of them declares.",
+	})
+	return want
 }
 
 func (in *installation) gatewayAPIIsOurs(ctx context.Context) (bool, error) {

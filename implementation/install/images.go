@@ -5,14 +5,19 @@ import (
 	"fmt"
 	"strings"
 
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
 	"github.com/gatemark/gatemark/image"
 	"github.com/gatemark/gatemark/implementation"
 )
 
 // resolveImages finds or builds every image, and sets the chart's values to
 // those that are not what the chart names by itself.
-func (in *installation) resolveImages(ctx context.Context) error {
+func (in *installation) resolveImages(ctx context.Context, c *chart.Chart) error {
 	for _, want := range in.impl.Images {
+		if want.Official == "" {
+			want.Official = published(c.Values, want.Values)
+		}
 		img, err := in.resolveImage(ctx, want)
 		if err != nil {
 			return err
@@ -26,6 +31,25 @@ func (in *installation) resolveImages(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// published is the image that the chart names by itself, in the first of the
+// values that take an image's whole name; or "".
+func published(values map[string]any, paths []implementation.ImageValue) string {
+	for _, p := range paths {
+		if p.Part != "" && p.Part != "ref" {
+			continue
+		}
+		keys := strings.Split(p.Path, ".")
+		at := values
+		for _, key := range keys[:len(keys)-1] {
+			at, _ = at[key].(map[string]any)
+		}
+		if name, _ := at[keys[len(keys)-1]].(string); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 func (in *installation) resolveImage(ctx context.Context, want implementation.Image) (image.Image, error) {

@@ -33,13 +33,16 @@ type Installed struct {
 	Quirks     []string                   `json:"quirks,omitempty"`
 }
 
-// A Chart is the Helm chart that was used.
+// A Chart is the Helm chart that was used, or made of manifests.
 type Chart struct {
 	Name          string `json:"name"`
 	Version       string `json:"version"`
 	Module        string `json:"module"`
 	ModuleVersion string `json:"moduleVersion"`
 	ModuleSum     string `json:"moduleSum"` // h1:..., as in a go.sum
+	// Manifests are the plain files that it was made of, where the vendor
+	// publishes no chart.
+	Manifests []string `json:"manifests,omitempty"`
 }
 
 // GatewayAPI is the release of the Gateway API's definitions in the cluster.

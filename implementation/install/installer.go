@@ -26,7 +26,8 @@ type Installer struct {
 	// Run is the run's ID, for labels.
 	Run string
 	// GatewayAPI is the release of the Gateway API to install: one for all
-	// implementations of a run. Nil takes what the implementation declares.
+	// implementations of a run, see Newest. Nil takes what the implementation
+	// declares.
 	GatewayAPI *implementation.GatewayAPI
 	// Deadline is how long the control plane may take to become available,
 	// and its GatewayClass to be accepted; 0 means DefaultDeadline.
@@ -123,7 +124,7 @@ func (in *installation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := in.resolveImages(ctx); err != nil {
+	if err := in.resolveImages(ctx, chart); err != nil {
 		return err
 	}
 	if err := in.checkFree(ctx); err != nil {

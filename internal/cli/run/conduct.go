@@ -129,6 +129,9 @@ func (c *conductor) prepare(ctx context.Context) error {
 	c.installer = &install.Installer{
 		Config: c.cluster.Config, Images: c.images, LoadImage: c.cluster.LoadImage, Progress: c.progress, Run: c.run.ID,
 	}
+	if c.installer.GatewayAPI, err = c.gatewayAPI(); err != nil {
+		return err
+	}
 	for _, t := range c.plan.Implementations {
 		target, err := c.install(ctx, t)
 		if err != nil {
@@ -163,6 +166,22 @@ func (c *conductor) prepare(ctx context.Context) error {
 	})
 	// A later session can go on from here without this one.
 	return saveSession(c.dir, c.session.Config, c.session.Image)
+}
+
+// gatewayAPI is the one release for all implementations of the plan.
+func (c *conductor) gatewayAPI() (*implementation.GatewayAPI, error) {
+	var all []*implementation.Implementation
+	for _, t := range c.plan.Implementations {
+		i, err := implementation.Find(t.Name)
+		if err == nil {
+			i, err = i.WithVariant(t.Variant)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, i)
+	}
+	return install.Newest(all)
 }
 
 func (c *conductor) newSession(config engine.Config) *session.Session {

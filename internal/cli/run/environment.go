@@ -136,6 +136,9 @@ func describe(i *implementation.Implementation, in *install.Installed) result.Im
 }
 
 func chartWords(c install.Chart) string {
+	if len(c.Manifests) > 0 {
+		return "no chart: " + strings.Join(c.Manifests, ", ") + " from " + c.Module + "@" + c.ModuleVersion
+	}
 	return c.Name + " " + c.Version + " from " + c.Module + "@" + c.ModuleVersion
 }
 
