@@ -17,6 +17,7 @@ type where struct {
 	Facts           []fact
 	Placement       []string
 	Nodes           grid
+	Projects        grid
 	Implementations []installed
 	Plan            string
 	Schedule        grid
@@ -85,7 +86,48 @@ func (v *view) where() where {
 			w.Implementations = append(w.Implementations, newInstalled(t))
 		}
 	}
+	w.Projects = projects(w.Implementations)
 	return w
+}
+
+// projects sets the facts about the projects side by side, where there are
+// several.
+func projects(all []installed) grid {
+	g := grid{Title: "Projects", Columns: text("")}
+	seen := map[string]bool{}
+	row := map[string]int{}
+	for _, i := range all {
+		if seen[i.Treatment.Implementation.Name] {
+			continue // another variant, or a copy
+		}
+		seen[i.Treatment.Implementation.Name] = true
+		g.Columns = append(g.Columns, text(cmp.Or(i.Treatment.Implementation.Title, i.Treatment.Name))...)
+		facts := slices.Clone(i.Treatment.Implementation.Project)
+		if v := i.Treatment.Implementation.Version; v != "" {
+			facts = append(facts, result.ProjectRow{Name: "tested version", Value: v})
+		}
+		for _, fact := range facts {
+			at, known := row[fact.Name]
+			if !known {
+				at = len(g.Rows)
+				row[fact.Name] = at
+				g.Rows = append(g.Rows, []string{fact.Name})
+			}
+			for len(g.Rows[at]) < len(g.Columns)-1 {
+				g.Rows[at] = append(g.Rows[at], "")
+			}
+			g.Rows[at] = append(g.Rows[at], fact.Value)
+		}
+	}
+	if len(seen) < 2 {
+		return grid{}
+	}
+	for i := range g.Rows {
+		for len(g.Rows[i]) < len(g.Columns) {
+			g.Rows[i] = append(g.Rows[i], "")
+		}
+	}
+	return g
 }
 
 func newInstalled(t treatment) installed {

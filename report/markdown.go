@@ -355,6 +355,7 @@ func (m *markdown) where(v *view) {
 		m.list(v.Where.Placement)
 	}
 	m.grid(v.Where.Nodes)
+	m.grid(v.Where.Projects)
 	for _, i := range v.Where.Implementations {
 		m.heading(3, i.Treatment.Title)
 		m.facts(i.Facts)
