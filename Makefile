@@ -11,10 +11,10 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build node packages test-packages unit lint race bench bench-load test-instrument conformance golden down clean
+.PHONY: help run test test-implementations build node packages test-packages unit lint race bench bench-load test-instrument conformance golden down clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: packages build node ## make a cluster, measure a gateway, write runs/latest/report.html
 	bin/gatemark run $(ARGS)
@@ -26,6 +26,13 @@ ALONE = $(shell grep -rlE 'GATEMARK_E2E|localtest|kubetest' --include='*_test.go
 test: test-packages build node lint ## run every test, those on real clusters too
 	GATEMARK_E2E=1 $(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
 	GATEMARK_E2E=1 $(GO) test -p 1 -timeout 20m $(ALONE)
+
+# IMPLEMENTATIONS are built from source, which takes minutes for each.
+IMPLEMENTATIONS ?= envoy-gateway,contour
+
+test-implementations: test-packages build node ## measure other implementations on a real cluster too
+	GATEMARK_E2E=1 GATEMARK_IMPLEMENTATIONS=$(IMPLEMENTATIONS) \
+		$(GO) test -count=1 -timeout 40m -run '^TestImplementations$$' -v ./internal/e2e
 
 build: ## build bin/gatemark
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark

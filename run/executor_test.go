@@ -384,3 +384,16 @@ func TestAnAPIServerThatFails(t *testing.T) {
 		}
 	}
 }
+
+// TestNamespacesBesideATrialsGoWithIt: a scenario may make more of them, under
+// the trial's label.
+func TestNamespacesBesideATrialsGoWithIt(t *testing.T) {
+	l := startLab(t, "b01-a")
+	l.act = func(_ context.Context, trial *scenario.Trial) error {
+		ns := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: trial.Namespace + "-2"}}
+		kube.Own(ns, trial.RunID, trial.Result.ID)
+		l.server.Put(t, ns)
+		return nil
+	}
+	l.run(t) // and nothing is left
+}

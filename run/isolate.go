@@ -46,10 +46,27 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 	err := e.observed(ctx, t, a)
 	t.Progress("removing its objects")
 	// What stays behind would be in the next trial's way: say so.
-	if gone := e.remove(ctx, t); gone != nil {
+	if gone := e.removeAll(ctx, t, a); gone != nil {
 		err = errors.Join(err, scenario.Invalid{Reason: fmt.Errorf("clean up: %w", gone)})
 	}
 	return err
+}
+
+// removeAll removes the trial's namespace, and those that its scenario made
+// beside it, under the trial's label.
+func (e *Executor) removeAll(ctx context.Context, t *scenario.Trial, a Attempt) error {
+	if err := e.remove(ctx, t); err != nil {
+		return err
+	}
+	var others corev1.NamespaceList
+	if err := e.Kube.List(ctx, &others, client.MatchingLabels(kube.OwnedBy(t.RunID, a.ID()))); err != nil {
+		return err
+	}
+	var problems []error
+	for _, ns := range others.Items {
+		problems = append(problems, e.remove(ctx, &scenario.Trial{Namespace: ns.Name, Target: t.Target}))
+	}
+	return errors.Join(problems...)
 }
 
 // observed runs a scenario while the implementation's pods are watched.

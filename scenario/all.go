@@ -6,6 +6,7 @@ func All() []*Scenario {
 		routePropagation,
 		routeChange,
 		attachedRoutes,
+		architecture,
 	}
 }
 

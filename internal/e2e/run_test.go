@@ -49,6 +49,7 @@ func completed(t *testing.T, b *bench) {
 			t.Errorf("trial %s is %s: %s", trial.ID, trial.Outcome, trial.Reason)
 		}
 	}
+	architectureAgrees(t, d)
 	if img := d.Run.Implementations["envoy-gateway"].Images; len(img) < 2 || img[0].Digest == "" {
 		t.Errorf("images %+v", img)
 	}
@@ -117,8 +118,11 @@ func nothingLeft(t *testing.T, b *bench) {
 			t.Errorf("left behind: %s", left)
 		}
 	}
-	if left := b.kubectl("get", "namespaces", "-o", "name"); strings.Contains(left, "envoy-gateway-system") || strings.Contains(left, "truth-system") {
-		t.Errorf("left behind: %s", left)
+	left := b.kubectl("get", "namespaces", "-o", "name")
+	for _, namespace := range []string{"envoy-gateway-system", "projectcontour", "truth-system", "namespace/gm-"} {
+		if strings.Contains(left, namespace) {
+			t.Errorf("left behind: %s", left)
+		}
 	}
 }
 
