@@ -37,6 +37,16 @@ var changes = []Row{
 		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{StaleEndpoint: d} }, 1500*ms, 3*time.Second, 6*time.Second),
 		Finds: "removed-endpoint-used", Says: "an endpoint that was removed from a backend still got requests for",
 	},
+	{
+		Wrong: "routes that match all requests to a host are accepted and never served", Scenario: "route-propagation", Parameters: quick(6, brief),
+		Sizes: []Size{needingMatch("host,path"), needingMatch("header,bare"), needingMatch("host+path,host,path+header")},
+		Finds: "shape-never-served", Says: "was ever served, while routes that match by", Brings: []string{"never-served"},
+	},
+}
+
+// needingMatch never serves some of the shapes.
+func needingMatch(shapes string) Size {
+	return Size{Name: shapes, Faults: fault.Faults{NeedsMatch: true}, Parameters: map[string]any{"shapes": shapes}}
 }
 
 // ignoring never takes a kind of change.

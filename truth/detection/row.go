@@ -64,6 +64,7 @@ func Matrix() []Row {
 func Clean() []Row {
 	return []Row{
 		{Wrong: "nothing", Scenario: "route-propagation", Parameters: quick(10), Sizes: []Size{{Name: "10 routes"}}},
+		{Wrong: "nothing", Scenario: "route-propagation", Parameters: quick(8, map[string]any{"changes": "all", "shapes": "all", "rounds": 1}), Sizes: []Size{{Name: "all kinds of change and shapes"}}},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
 		{Wrong: "nothing, beside another controller", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}},
 			Rival: true, Brings: []string{"entries-for-others-gateways"}}, // which the other one writes
