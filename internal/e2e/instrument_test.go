@@ -35,7 +35,7 @@ func TestInstrumentInPods(t *testing.T) {
 		finds, brings []string
 	}{
 		{"nothing is wrong", "{}", nil, nil},
-		{"replicas take routes late", "{propagation: 1500000000}", []string{"route-propagation/slow"}, []string{"route-propagation/status-early"}},
+		{"replicas take routes late", "{propagation: 1500000000}", []string{"route-propagation/slow"}, []string{"route-propagation/status-early", "attached-routes/not-served"}},
 		{"every 100th request gets a 503", "{errorEvery: 100}", []string{"route-propagation/errors"},
 			[]string{"route-propagation/errors-at-rest", "route-propagation/never-served", "attached-routes/not-served", "route-propagation/slow", "route-propagation/status-early"}},
 	} {

@@ -3,6 +3,7 @@ package detection
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"testing"
@@ -43,14 +44,15 @@ func line(t *testing.T, b *Bench, r Row, s Size) Line {
 	}
 	l := Line{Row: r, Size: s, Invalid: len(tried.Invalid), Took: time.Since(began)}
 	l.Verdict, l.Sentence = r.Judge(tried.Trial)
-	t.Logf("%s, %s, %s: %s after %s: %s", r.Scenario, r.Wrong, s.Name, l.Verdict, l.Took.Round(100*time.Millisecond), l.Sentence)
+	t.Logf("%s after %s: %s", l.Verdict, l.Took.Round(100*time.Millisecond), l.Sentence)
 	for _, reason := range tried.Invalid {
 		t.Logf("  an attempt was invalid: %s", reason)
 	}
 	return l
 }
 
-// TestMatrix: what is wrong is found, and what is not is not.
+// TestMatrix: what is wrong is found, and what is not is not. A row can be
+// tried alone: -run 'TestMatrix/attached-routes/only_the_first'.
 func TestMatrix(t *testing.T) {
 	b := open(t, 2)
 	cleanTrials, each := 3, 1
@@ -58,14 +60,22 @@ func TestMatrix(t *testing.T) {
 		cleanTrials, each = 30, 3
 	}
 	var lines []Line
+	try := func(r Row, s Size) {
+		t.Run(fmt.Sprintf("%s/%s/%s", r.Scenario, r.Wrong, s.Name), func(t *testing.T) {
+			l := line(t, b, r, s)
+			if lines = append(lines, l); l.Verdict != Found {
+				t.Errorf("%s: %s", l.Verdict, l.Sentence)
+			}
+		})
+	}
 	for _, r := range Matrix() {
 		for _, s := range r.Sizes[:each] { // the smallest is the hardest to find
-			lines = append(lines, line(t, b, r, s))
+			try(r, s)
 		}
 	}
 	for _, r := range Clean() {
 		for range cleanTrials {
-			lines = append(lines, line(t, b, r, r.Sizes[0]))
+			try(r, r.Sizes[0])
 		}
 	}
 	var table bytes.Buffer
@@ -73,9 +83,4 @@ func TestMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the matrix:\n%s", &table)
-	for _, l := range lines {
-		if l.Verdict != Found {
-			t.Errorf("%s, %s, %s: %s: %s", l.Scenario, l.Wrong, l.Size.Name, l.Verdict, l.Sentence)
-		}
-	}
 }
