@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatemark/gatemark/measure/audit"
 	"github.com/gatemark/gatemark/measure/history"
+	"github.com/gatemark/gatemark/result"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -125,6 +126,26 @@ func TestListenerSetsInManifests(t *testing.T) {
 	}
 	if g := typed[gatewayv1.Gateway](t, rivals, "Gateway"); len(g.Spec.Listeners) != 1 || g.Spec.GatewayClassName != "class" {
 		t.Errorf("the rival's Gateway: %+v", g.Spec)
+	}
+}
+
+// TestSetsAreUnsupportedWhereFeaturesAreListedWithoutThem, and tried where none
+// are.
+func TestSetsAreUnsupportedWhereFeaturesAreListedWithoutThem(t *testing.T) {
+	for _, c := range []struct {
+		features []string
+		want     result.Outcome
+	}{
+		{nil, result.OK}, {[]string{"Gateway", "ListenerSet"}, result.OK}, {[]string{"Gateway", "HTTPRoute"}, result.Unsupported},
+	} {
+		class := &gatewayv1.GatewayClass{}
+		class.Name = "class"
+		for _, name := range c.features {
+			class.Status.SupportedFeatures = append(class.Status.SupportedFeatures, gatewayv1.SupportedFeature{Name: gatewayv1.FeatureName(name)})
+		}
+		if got, why := Outcome(listsSets(class)); got != c.want {
+			t.Errorf("%q: %s (%s), want %s", c.features, got, why, c.want)
+		}
 	}
 }
 

@@ -94,10 +94,16 @@ func (a *attachment) supportsSets(ctx context.Context) error {
 	if err := a.Kube.Get(ctx, client.ObjectKey{Name: a.Target.GatewayClass}, &class); err != nil {
 		return Invalid{err}
 	}
-	if features := kube.Features(&class); len(features) > 0 && !slices.Contains(features, setFeature) {
-		return Unsupported{fmt.Errorf("%s is not among the %d features that GatewayClass %s says are supported", setFeature, len(features), class.Name)}
+	return listsSets(&class)
+}
+
+// listsSets holds ListenerSets against the features that a GatewayClass lists.
+func listsSets(class *gatewayv1.GatewayClass) error {
+	features := kube.Features(class)
+	if len(features) == 0 || slices.Contains(features, setFeature) {
+		return nil
 	}
-	return nil
+	return Unsupported{fmt.Errorf("%s is not among the %d features that GatewayClass %s says are supported", setFeature, len(features), class.Name)}
 }
 
 func (a *attachment) awaitSets(ctx context.Context, sets []string) error {

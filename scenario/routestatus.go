@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"sync"
 	"time"
@@ -15,12 +14,6 @@ import (
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/measure/history"
 )
-
-// route.yaml is one route, attached to the whole Gateway, that marks what it
-// serves.
-//
-//go:embed route.yaml
-var routeManifest string
 
 // blindLimit is how long a watch may be without a connection: versions from
 // such a gap are stamped late.
