@@ -96,7 +96,8 @@ func (b *bench) kubectl(args ...string) string {
 // small is a run that is over soon.
 func (b *bench) small(dir string) []string {
 	return []string{"run", "--name", b.name, "--output-dir", dir, "--repeats", "1",
-		"--set", "route-propagation.routes=8", "--set", "attached-routes.routes=20", "--set", "attached-routes.hold=1s"}
+		"--set", "route-propagation.routes=8", "--set", "route-change.kinds=none,service", "--set", "route-change.iterations=1",
+		"--set", "attached-routes.routes=20", "--set", "attached-routes.hold=1s"}
 }
 
 // brief is a run of one scenario, for tests of what happens around it. Truth is
