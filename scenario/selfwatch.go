@@ -19,7 +19,7 @@ const cpuLimit = 0.80
 // have waited for a CPU for stallNoticed and longer: gateways wait as long
 // then, and what they are blamed for is the machine's.
 const (
-	starvedLimit = 0.02
+	starvedLimit = 0.05
 	stallNoticed = 100 * time.Millisecond
 	stallStep    = 20 * time.Millisecond
 )

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAMachineThatStarvesItsThreads(t *testing.T) {
-	for stalled, ok := range map[time.Duration]bool{0: true, 150 * time.Millisecond: true, 250 * time.Millisecond: false} {
+	for stalled, ok := range map[time.Duration]bool{0: true, 450 * time.Millisecond: true, 550 * time.Millisecond: false} {
 		w := &selfWatch{time.Now().Add(-10 * time.Second), processCPU(), make(chan struct{}), make(chan time.Duration, 1)}
 		w.stalled <- stalled
 		trial := newTrial(t, attachedRoutes, nil)
