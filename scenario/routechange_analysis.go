@@ -313,9 +313,14 @@ func (k *kindChanges) withErrors() int {
 // goodSeconds are the times until each visible change was in force for good,
 // everywhere; +Inf where it never was.
 func (k *kindChanges) goodSeconds() []float64 {
+	return k.goodSecondsOf(func(*changeSeen) bool { return true })
+}
+
+// goodSecondsOf are those of some changes.
+func (k *kindChanges) goodSecondsOf(these func(*changeSeen) bool) []float64 {
 	var all []float64
 	for i := range k.seen {
-		if len(k.seen[i].effects) > 0 {
+		if len(k.seen[i].effects) > 0 && these(&k.seen[i]) {
 			all = append(all, inSeconds(everywhere(k.seen[i].effects, func(e *effect) time.Duration { return e.good })))
 		}
 	}
@@ -341,6 +346,9 @@ func (k *kindChanges) errorsID(l lane) string {
 	}
 	return "errors-" + k.kind.name
 }
+
+// lateShare is the share of requests that were sent more than 1 ms late.
+func (t *loadTotals) lateShare() float64 { return float64(t.late) / float64(max(t.requests, 1)) }
 
 // add takes what the attacks say of themselves.
 func (t *loadTotals) add(results []*load.Result) {

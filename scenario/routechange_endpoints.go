@@ -60,10 +60,10 @@ func (c *changing) pods(ctx context.Context, name, namespace string, want int) (
 	return names, nil
 }
 
-// endpointDrain is for how long a backend's pod goes on serving after it was
-// told to end (routechange.yaml), and some more: what a data plane still sends
-// to it then fails.
-const endpointDrain = 4 * time.Second
+// podDrain is for how long a backend's pod goes on serving after it was told to
+// end (routechange.yaml). What a data plane sends to it later fails:
+// endpointDrain lets that be seen.
+const podDrain, endpointDrain = 2 * time.Second, 4 * time.Second
 
 // podsOf is the backend of such a kind.
 func podsOf(kind string) string { return kind + "-backend" }

@@ -15,6 +15,8 @@ import (
 const (
 	// slowEffect is how long a change may take, in the median.
 	slowEffect = time.Second
+	// deletedPod is how long requests may still go to a pod that was deleted.
+	deletedPod = time.Second
 	// A change stalls traffic where more than one request in a hundred takes
 	// stallRatio times the p99 between changes, and stallBy more than it. It takes
 	// so many changes to tell, and no more than such a share of late requests.
@@ -39,6 +41,7 @@ func (r *routeChanges) findings() {
 		r.findNeighbour(k)
 		r.findNeverInForce(k)
 		r.findSlow(k)
+		r.findDeletedPod(k)
 		r.findStale(k)
 		r.findStall(k)
 		r.findClosed(k)
@@ -142,17 +145,42 @@ func (r *routeChanges) findNeverInForce(k *kindChanges) {
 		result.Evidence{Name: "where", Text: excerpt(lanes)})
 }
 
+// findSlow looks at the two directions apart: a route may come soon and stay
+// long after it was deleted.
 func (r *routeChanges) findSlow(k *kindChanges) {
 	if k.kind.lasts > 0 { // the pods' own time is in it
 		return
 	}
-	s := stat.Summarize(k.goodSeconds(), stat.Options{})
-	if math.IsNaN(s.P50) || s.P50 <= slowEffect.Seconds() {
+	var medians [2]float64
+	for _, forward := range []bool{false, true} {
+		medians[stateNumber(forward)] = stat.Summarize(k.goodSecondsOf(func(s *changeSeen) bool { return s.forward == forward }), stat.Options{}).P50
+	}
+	back, forth := medians[0], medians[1]
+	if !(forth > slowEffect.Seconds()) && !(back > slowEffect.Seconds()) {
 		return
 	}
 	r.Find("slow-"+k.kind.name, result.Costly,
-		fmt.Sprintf("while %s (%s), it took %s (median) until every user got the new version", k.kind.title, k.often(), seconds(s.P50)),
-		result.Evidence{Name: "in force for good", Text: fmt.Sprintf("min %s, median %s, max %s", seconds(s.Min), seconds(s.P50), seconds(s.Max))})
+		fmt.Sprintf("while %s (%s), users got the old version for long: it took %s until all of them got the new one, and %s when it was changed back (medians)",
+			k.kind.title, k.often(), seconds(forth), seconds(back)),
+		result.Evidence{Name: "in force for good, everywhere, in seconds", Text: fmt.Sprintf("%.3g", k.goodSeconds())})
+}
+
+// findDeletedPod: a pod that ends is gone some time after it was told to, and
+// what is sent to it then is lost.
+func (r *routeChanges) findDeletedPod(k *kindChanges) {
+	longest := time.Duration(0)
+	for i := range k.seen {
+		for _, e := range k.seen[i].effects {
+			longest = max(longest, e.old)
+		}
+	}
+	if k.kind.lasts == 0 || longest <= deletedPod {
+		return
+	}
+	r.Find("deleted-pod-"+k.kind.name, result.Costly,
+		fmt.Sprintf("while %s (%s), requests still went to the deleted pod up to %s after it was deleted: a pod that ends sooner loses them",
+			k.kind.title, k.often(), seconds(longest.Seconds())),
+		result.Evidence{Name: "last request to a deleted pod", Text: fmt.Sprintf("%s after its deletion; the backends of this trial serve for %s after theirs", longest.Round(time.Millisecond), podDrain)})
 }
 
 func (r *routeChanges) findStale(k *kindChanges) {
@@ -172,7 +200,7 @@ func (r *routeChanges) findStale(k *kindChanges) {
 // itself must have been on time.
 func (r *routeChanges) findStall(k *kindChanges) {
 	rest := stat.Summarize(r.restLatencies(), stat.Options{}).P99
-	if len(k.seen) < stallChanges || math.IsNaN(rest) || float64(k.load.late) > stallLate*float64(k.load.requests) {
+	if len(k.seen) < stallChanges || math.IsNaN(rest) || k.load.lateShare() > stallLate {
 		return
 	}
 	limit := max(stallRatio*rest, rest+stallBy.Seconds())

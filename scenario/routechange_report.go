@@ -102,8 +102,13 @@ func (r *routeChanges) kindMetrics(k *kindChanges) {
 	}
 	r.Metric("longest-errors-"+name, result.Value(say("Longest row of errors"), "s", longest.Seconds()).Lower())
 	r.Metric("worst-share-"+name, result.Value(say("Highest share of errors in 100 ms"), "ratio", worst).Lower())
-	r.Samples("latency-at-change-"+name, say("Latency during changes"), k.latenciesAtChange(), stat.Options{})
-	r.Samples("latency-at-rest-"+name, say("Latency between changes"), k.rest.latencies, stat.Options{})
+	for metric, latencies := range map[string][]float64{"at-change": k.latenciesAtChange(), "at-rest": k.rest.latencies} {
+		m := distribution(say("Latency "+strings.ReplaceAll(metric, "-", " ")), "s", stat.Summarize(latencies, stat.Options{Unit: "s"})).Lower()
+		if share := k.load.lateShare(); share > stallLate {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%.1f %% of the requests were sent more than 1 ms late: the latencies are also the machine's", 100*share))
+		}
+		r.Metric("latency-"+metric+"-"+name, m)
+	}
 	if good := k.goodSeconds(); len(good) > 0 {
 		r.Samples("effect-"+name, say("New version in force for good, everywhere"), good, stat.Options{Limit: r.Values.Duration("limit").Seconds()})
 	}
@@ -197,9 +202,11 @@ func quantile99(values []float64) string {
 	return "-"
 }
 
-// The limits of the traffic. Being late makes latencies wrong, and errors
-// coarser only: lateLimit allows for a virtual machine's host.
-const unsentLimit = 0.001
+// The limits of the traffic. An error is one however late its request was sent,
+// and being late only dates it more coarsely: a busy machine may make many
+// late. Latencies are another matter: beyond stallLate they carry a warning,
+// and no finding rests on them.
+const lateTraffic, unsentLimit = 0.25, 0.001
 
 func (r *routeChanges) loadGates() {
 	var all loadTotals
@@ -213,7 +220,7 @@ func (r *routeChanges) loadGates() {
 		}
 	}
 	n := float64(max(all.requests, 1))
-	r.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", float64(all.late)/n, lateLimit)
+	r.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", float64(all.late)/n, lateTraffic)
 	r.Gate("unsent-requests", "requests that found no connection, while none timed out", "ratio", float64(unexplained)/n, unsentLimit)
 	r.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.ours), 0)
 }

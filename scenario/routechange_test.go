@@ -150,7 +150,17 @@ func TestRouteChangeFindings(t *testing.T) {
 				}
 			}
 			return hits
-		}, []string{"slow-service costly"}, "it took 1.5s (median) until every user got the new version"},
+		}, []string{"slow-service costly"}, "users got the old version for long: it took 1.5s until all of them got the new one, and 1.5s when it was changed back (medians)"},
+		"slow on the way back alone": {func(k *kindChanges, hits []hit) []hit {
+			for i := range hits {
+				for _, j := range []int{1, 3} {
+					if in := during(k, j, 0, 1500*ms); in(&hits[i]) && k.lanes[hits[i].lane].stream == 0 {
+						hits[i] = showing(hits[i].lane, hits[i].due, k.changes[j].before[0])
+					}
+				}
+			}
+			return hits
+		}, []string{"slow-service costly"}, "it took 102ms until all of them got the new one, and 1.5s when it was changed back"},
 		"a replica goes back": {func(k *kindChanges, hits []hit) []hit {
 			in := during(k, 2, 600*ms, 700*ms)
 			for i := range hits {
@@ -232,13 +242,42 @@ func TestFindingsWithoutTraffic(t *testing.T) {
 	}
 }
 
+func TestRequestsToADeletedPod(t *testing.T) {
+	r := simulated(t, "none", nil)
+	kind, err := chosenKinds("endpoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kindChanges{kind: kind[0], planned: 1, streams: kind[0].streams, lanes: []lane{{replica: "a"}}, load: loadTotals{kept: 1}}
+	always := kind[0].streams[0].before
+	before, after := always, always
+	before.pods, after.notPods = []string{"endpoint-backend-a-1", "endpoint-backend-a-2"}, []string{"endpoint-backend-a-1"}
+	k.changes = []change{{forward: true, t0: 0, until: 5 * time.Second, before: []rightAnswer{before}, after: []rightAnswer{after}}}
+	var hits []hit
+	for due := time.Duration(0); due < 4*time.Second; due += 20 * ms {
+		pod := "endpoint-backend-a-1"
+		if due > 1600*ms {
+			pod = "endpoint-backend-a-3"
+		}
+		hits = append(hits, answered(0, due, 2*ms, "endpoint", 1, pod))
+	}
+	k.take(hits, nil)
+	r.kinds = append(r.kinds, k)
+	r.Result.Findings = nil
+	r.findings()
+	checkFindings(t, r.Result, "deleted-pod-endpoint costly")
+	if text := r.Result.Findings[0].Text; !strings.Contains(text, "requests still went to the deleted pod up to 1.6s after it was deleted") {
+		t.Errorf("it says %q", text)
+	}
+}
+
 func TestLoadGates(t *testing.T) {
 	for name, c := range map[string]struct {
 		load loadTotals
 		fail string
 	}{
-		"fine":                     {load: loadTotals{requests: 1000, late: 99}},
-		"late":                     {load: loadTotals{requests: 1000, late: 101}, fail: "late-requests"},
+		"fine":                     {load: loadTotals{requests: 1000, late: 250}},
+		"late":                     {load: loadTotals{requests: 1000, late: 251}, fail: "late-requests"},
 		"unsent":                   {load: loadTotals{requests: 1000, unsent: 2}, fail: "unsent-requests"},
 		"unsent as none came back": {load: loadTotals{requests: 1000, unsent: 200, timeouts: 1}},
 		"ours":                     {load: loadTotals{requests: 1000, ours: 1}, fail: "own-failures"},

@@ -26,6 +26,8 @@ type effect struct {
 	// since is the sending of the last request before first that showed the old
 	// state: it was not yet in force everywhere on the replica then.
 	since time.Duration
+	// old is the sending of the last request that showed the old state.
+	old time.Duration
 	// first is the first answer that is right only after the change, good the
 	// first after the last one that was right only before it.
 	first, good time.Duration
@@ -75,6 +77,7 @@ func (e *effect) take(ended, sent time.Duration, s shown, settle time.Duration) 
 		}
 		e.rights++
 	case showsOld:
+		e.old = max(e.old, sent)
 		if e.first < 0 {
 			e.since = max(e.since, sent)
 		} else if sent > e.first+settle {

@@ -89,8 +89,8 @@ func TestEffects(t *testing.T) {
 	c := swap(time.Second)
 	got := effects(twoLanes, hits, c, 300*ms)
 	want := []effect{
-		{lane: 0, since: 90 * ms, first: 101 * ms, good: 101 * ms, rights: 90},
-		{lane: 1, since: 190 * ms, first: 201 * ms, good: 311 * ms, rights: 69},
+		{lane: 0, since: 90 * ms, old: 90 * ms, first: 101 * ms, good: 101 * ms, rights: 90},
+		{lane: 1, since: 190 * ms, old: 300 * ms, first: 201 * ms, good: 311 * ms, rights: 69},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(effect{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
