@@ -441,3 +441,23 @@ func TestOptionsNameEveryProblem(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestConnectionsThatEndBehindTheirAnswer: the next request has been given to
+// the connection, and is not sent yet, when its end is seen.
+func TestConnectionsThatEndBehindTheirAnswer(t *testing.T) {
+	engines(t, func(t *testing.T, engine Engine) {
+		s := serve(t, nil, func(n int, w *scripted) {
+			time.Sleep(2 * time.Millisecond) // requests wait for the connection meanwhile
+			w.answer(200, "fine")
+			if n%2 == 1 {
+				w.close()
+			}
+		})
+		r := attackOn(t, engine, s.url(), func(o *Options) {
+			o.Connections, o.Threads, o.Rate = 1, 1, Steady(2000, 200*time.Millisecond)
+		})
+		if r.Requests != 400 {
+			t.Errorf("%d requests, errors %v", r.Requests, r.Errors)
+		}
+	})
+}

@@ -76,6 +76,11 @@ func (l *loop) flush() error {
 func (l *loop) stampAll() {
 	now := l.clock()
 	for _, x := range l.stamp {
+		if x.conn == nil || x.sent == now {
+			// Its connection failed before anything was sent; it may be another
+			// request already, which stands in the list again.
+			continue
+		}
 		x.sent = now
 		if l.options.Rate == nil {
 			x.due = now
