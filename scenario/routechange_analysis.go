@@ -71,6 +71,7 @@ type changeSeen struct {
 type restSeen struct {
 	requests  int
 	errors    map[string]int
+	examples  []string
 	stale     int // answers that were right before the last change only
 	latencies []float64
 }
@@ -145,6 +146,9 @@ func (k *kindChanges) takeRest(h *hit) {
 		return
 	case showsWrong:
 		k.rest.errors[h.what()]++
+		if len(k.rest.examples) < maxExamples {
+			k.rest.examples = append(k.rest.examples, k.kind.name+", "+k.example(h, l, k.afterChange(h)))
+		}
 	case showsOld:
 		k.rest.stale++
 	}
@@ -228,9 +232,23 @@ func (k *kindChanges) takeError(seen *changeSeen, h *hit, l lane) {
 		seen.errors[h.what()]++
 	}
 	if len(seen.examples) < maxExamples {
-		seen.examples = append(seen.examples, fmt.Sprintf("%s: %s, asked for %s on %s, %s after the write",
-			k.began.Add(h.ended).UTC().Format("15:04:05.000"), h.what(), k.streams[l.stream].name, l, (h.ended-seen.t0).Round(100*time.Microsecond)))
+		seen.examples = append(seen.examples, k.example(h, l, fmt.Sprintf("%s after the write", (h.ended-seen.t0).Round(100*time.Microsecond))))
 	}
+}
+
+// example says what became of a request, and when.
+func (k *kindChanges) example(h *hit, l lane, when string) string {
+	return fmt.Sprintf("%s: %s, asked for %s on %s, %s", k.began.Add(h.ended).UTC().Format("15:04:05.000"), h.what(), k.streams[l.stream].name, l, when)
+}
+
+// afterChange says how long after the last change a request ended.
+func (k *kindChanges) afterChange(h *hit) string {
+	for _, c := range slices.Backward(k.changes) {
+		if c.t0 <= h.ended {
+			return fmt.Sprintf("%s after the last change", (h.ended - c.t0).Round(time.Millisecond))
+		}
+	}
+	return fmt.Sprintf("%s after the state before was there", (h.ended - k.ready).Round(time.Millisecond))
 }
 
 // isNeighbour reports whether the lane is of the route that nobody changed.

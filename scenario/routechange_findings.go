@@ -68,6 +68,7 @@ func (r *routeChanges) findWithoutChange() {
 			}
 			examples = append(examples, k.examples()...)
 		}
+		examples = append(examples, k.rest.examples...)
 	}
 	r.Find("errors-without-change", result.Broken,
 		fmt.Sprintf("while nothing was changed, users got %d %s (%s) in %d requests; errors at changes are put down to them only where there are clearly more",
@@ -93,7 +94,7 @@ func (k *kindChanges) often() string {
 
 func (r *routeChanges) findErrors(k *kindChanges) {
 	errors, requests := k.errors(), k.requests()
-	if n := total(errors); n > 0 && r.beyond(n, requests) {
+	if n := total(errors); n > 0 && r.beyond(k, n) {
 		longest, worst := time.Duration(0), 0.0
 		for i := range k.seen {
 			longest, worst = max(longest, k.seen[i].longest), max(worst, k.seen[i].worst)
@@ -109,7 +110,7 @@ func (r *routeChanges) findErrors(k *kindChanges) {
 func (r *routeChanges) findNeighbour(k *kindChanges) {
 	errors := k.neighbourErrors()
 	n := total(errors)
-	if n == 0 || !r.beyond(n, k.requests()) {
+	if n == 0 || !r.beyond(k, n) {
 		return
 	}
 	affected := k.affected(func(s *changeSeen) bool { return total(s.neighbour) > 0 })

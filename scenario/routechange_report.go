@@ -129,8 +129,15 @@ func (k *kindChanges) stale() int {
 
 // base is what users saw while nothing was changed: in the control, and between
 // changes.
-func (r *routeChanges) base() (requests, errors int) {
+func (r *routeChanges) base() (requests, errors int) { return r.baseWithout(nil) }
+
+// baseWithout leaves out what came between the changes of one kind, which may be
+// their doing.
+func (r *routeChanges) baseWithout(kind *kindChanges) (requests, errors int) {
 	for _, k := range r.measured() {
+		if k == kind {
+			continue
+		}
 		requests += k.rest.requests
 		errors += total(k.rest.errors)
 		if k.kind.name == controlKind {
@@ -141,15 +148,18 @@ func (r *routeChanges) base() (requests, errors int) {
 	return requests, errors
 }
 
-// beyond reports whether so many errors in so many requests are more than what
-// happens without a change. Of a Poisson count with the base's mean, less than
-// one in a hundred goes so far beyond it.
-func (r *routeChanges) beyond(errors, requests int) bool {
-	n, e := r.base()
+// beyond reports whether a kind has so many errors that they are more than what
+// happens without its changes. Of a Poisson count with the base's mean, less
+// than one in a hundred goes so far beyond it.
+func (r *routeChanges) beyond(k *kindChanges, errors int) bool {
+	n, e := r.baseWithout(k)
+	if n == 0 { // it is alone
+		n, e = r.base()
+	}
 	if e == 0 {
 		return errors > 0
 	}
-	expected := float64(e) * float64(requests) / float64(max(n, 1))
+	expected := float64(e) * float64(k.requests()) / float64(max(n, 1))
 	return float64(errors) > expected+3*math.Sqrt(expected)+1
 }
 
