@@ -133,7 +133,11 @@ func TestArchitecturesThatThereAre(t *testing.T) {
 			map[string]string{rowInstances: "no", rowCompliant: "no: single Gateway only", rowSecond: "refused", rowApart: "no second Gateway"},
 		},
 		"a second Gateway that is programmed and does nothing": {
-			func(a *anatomy) { a.second.served = time.Time{}; a.second.questions = nil; a.second.lacked = "the last answer was status 404" },
+			func(a *anatomy) {
+				a.second.served = time.Time{}
+				a.second.questions = nil
+				a.second.lacked = "the last answer was status 404"
+			},
 			[]string{"second-gateway-unserved broken"},
 			map[string]string{rowSecond: "programmed, not served", rowCompliant: "no: second Gateway not served"},
 		},
@@ -146,7 +150,9 @@ func TestArchitecturesThatThereAre(t *testing.T) {
 			[]string{"port-breaks-others broken"}, map[string]string{rowPort: "served"},
 		},
 		"programmed long before": {
-			func(a *anatomy) { a.first.answered, a.first.served = a.first.created.Add(5*time.Second), a.first.created.Add(5*time.Second) },
+			func(a *anatomy) {
+				a.first.answered, a.first.served = a.first.created.Add(5*time.Second), a.first.created.Add(5*time.Second)
+			},
 			[]string{"programmed-early notable"}, map[string]string{"Programmed means that it answers": "no"},
 		},
 		"on the node's network, with rights": {

@@ -150,8 +150,10 @@ func TestManifestsThatAreNotThereOrBroken(t *testing.T) {
 		change func(fstest.MapFS, *implementation.Implementation)
 		want   string
 	}{
-		"no such file": {func(_ fstest.MapFS, i *implementation.Implementation) { i.Chart.Manifests = []string{"examples/none-*.yaml"} }, "there is no file examples/none-*.yaml"},
-		"not YAML":     {func(f fstest.MapFS, _ *implementation.Implementation) { f["examples/crds.yaml"].Data = []byte("a: [b") }, "examples/crds.yaml"},
+		"no such file": {func(_ fstest.MapFS, i *implementation.Implementation) {
+			i.Chart.Manifests = []string{"examples/none-*.yaml"}
+		}, "there is no file examples/none-*.yaml"},
+		"not YAML": {func(f fstest.MapFS, _ *implementation.Implementation) { f["examples/crds.yaml"].Data = []byte("a: [b") }, "examples/crds.yaml"},
 		"a container twice": {func(f fstest.MapFS, _ *implementation.Implementation) {
 			f["examples/plane/more.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(publishedManifests, "{name: control,", "{name: another,", 1))}
 		}, "is there twice"},
