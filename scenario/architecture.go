@@ -71,6 +71,7 @@ func (d *dissection) run(ctx context.Context) error {
 		return Invalid{err}
 	}
 	watch := startSelfWatch()
+	defer watch.stop()
 	d.first = examined{mark: "first", namespace: d.Namespace}
 	d.second = examined{mark: "second", namespace: d.Namespace + "-2"}
 	if err := d.raiseFirst(ctx); err != nil {
@@ -96,7 +97,7 @@ func (d *dissection) run(ctx context.Context) error {
 	if err := d.seeControlPlane(ctx); err != nil {
 		return Invalid{err}
 	}
-	watch.gates(d.Trial)
+	watch.clockGate(d.Trial)
 	d.report()
 	return nil
 }

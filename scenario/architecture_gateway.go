@@ -238,9 +238,10 @@ func (q *question) count(h heard, own string) {
 func (q question) asked() int { return q.own + q.other + q.neither + q.failed }
 
 // interrogate asks each Gateway for what it has alone, for what both have, and
-// for what the other one has.
+// for what the other one has, all at once.
 func (d *dissection) interrogate(ctx context.Context) error {
 	d.Progress("asking each Gateway for the other one's route")
+	group, asking := errgroup.WithContext(ctx)
 	for _, g := range []*examined{&d.first, &d.second} {
 		if g.answered.IsZero() {
 			continue
@@ -249,15 +250,16 @@ func (d *dissection) interrogate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, host := range []string{ownHost(d.first.mark), ownHost(d.second.mark), sharedHost} {
-			q, err := d.put(ctx, g, places, host)
-			if err != nil {
+		hosts := []string{ownHost(d.first.mark), ownHost(d.second.mark), sharedHost}
+		g.questions = make([]question, len(hosts))
+		for i, host := range hosts {
+			group.Go(func() (err error) {
+				g.questions[i], err = d.put(asking, g, places, host)
 				return err
-			}
-			g.questions = append(g.questions, q)
+			})
 		}
 	}
-	return nil
+	return group.Wait()
 }
 
 // put asks one question, again and again.

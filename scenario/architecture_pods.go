@@ -167,6 +167,9 @@ func (d *dissection) seeControlPlane(ctx context.Context) error {
 		return err
 	}
 	for _, plane := range planes {
+		if plane.Labels == "" { // nothing is known of it, and all pods are not it
+			continue
+		}
 		matching, err := labels.Parse(plane.Labels)
 		if err != nil {
 			return err

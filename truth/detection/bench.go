@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
@@ -185,14 +186,20 @@ const removal = time.Minute
 func (b *Bench) remove(ctx context.Context, ns *corev1.Namespace) error {
 	ctx, cancel := context.WithTimeout(ctx, removal)
 	defer cancel()
-	if err := b.kube.Delete(ctx, ns); err != nil {
+	var beside corev1.NamespaceList // those that the scenario made
+	if err := b.kube.List(ctx, &beside, client.MatchingLabels(kube.OwnedBy("detection", ns.Name))); err != nil {
 		return err
 	}
-	for len(b.truth.Replicas(ns.Name+"/"+scenario.GatewayName)) > 0 {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("namespace %s: truth still serves its Gateway after %s", ns.Name, removal)
-		case <-time.After(20 * time.Millisecond):
+	for _, each := range append(beside.Items, *ns) {
+		if err := b.kube.Delete(ctx, &each); err != nil {
+			return err
+		}
+		for len(b.truth.Replicas(each.Name+"/"+scenario.GatewayName)) > 0 {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("namespace %s: truth still serves its Gateway after %s", each.Name, removal)
+			case <-time.After(20 * time.Millisecond):
+			}
 		}
 	}
 	return nil

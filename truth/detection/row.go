@@ -37,7 +37,8 @@ type Size struct {
 
 // parameters are those of a trial in a size.
 func (r Row) parameters(s Size) map[string]any {
-	set := maps.Clone(r.Parameters)
+	set := map[string]any{}
+	maps.Copy(set, r.Parameters)
 	maps.Copy(set, s.Parameters)
 	return set
 }
@@ -54,7 +55,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, changes, traffic, attached} {
+	for _, rows := range [][]Row{propagation, changes, traffic, attached, architectures} {
 		all = append(all, rows...)
 	}
 	return all
@@ -67,6 +68,7 @@ func Clean() []Row {
 		{Wrong: "nothing", Scenario: "route-propagation", Parameters: quick(8, map[string]any{"changes": "all", "shapes": "all", "rounds": 1}), Sizes: []Size{{Name: "all kinds of change and shapes"}}},
 		{Wrong: "nothing", Scenario: "route-change", Parameters: underTraffic("none,service,invalid", map[string]any{"iterations": 1}), Sizes: []Size{{Name: "2 changes each"}}},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
+		{Wrong: "nothing", Scenario: "architecture", Parameters: apart(10, "30s"), Sizes: []Size{{Name: "two Gateways"}}},
 		{Wrong: "nothing, beside another controller", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}},
 			Rival: true, Brings: []string{"entries-for-others-gateways"}}, // which the other one writes
 	}
