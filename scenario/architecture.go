@@ -123,6 +123,11 @@ func (d *dissection) raiseFirst(ctx context.Context) error {
 // trial's. That it is refused is an answer.
 func (d *dissection) raiseSecond(ctx context.Context) error {
 	d.Progress("making a second Gateway, in another namespace")
+	select { // of two that want the same, the older one has it
+	case <-ctx.Done():
+		return Invalid{ctx.Err()}
+	case <-time.After(time.Until(d.first.created.Add(ageStep))):
+	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.second.namespace}}
 	kube.Own(ns, d.RunID, d.Result.ID)
 	if err := kube.Create(ctx, d.Kube, ns); err != nil {
@@ -133,6 +138,9 @@ func (d *dissection) raiseSecond(ctx context.Context) error {
 	}
 	return nil
 }
+
+// ageStep makes one object older than another: their ages are in whole seconds.
+const ageStep = 1100 * time.Millisecond
 
 // A classSeen is where a GatewayClass came from.
 type classSeen struct {
