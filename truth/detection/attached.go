@@ -10,7 +10,7 @@ import (
 
 // counts are parameters of attached-routes for a trial of seconds.
 func counts(routes int, more ...map[string]any) map[string]any {
-	set := map[string]any{"routes": routes, "limit": "5s", "hold": "500ms"}
+	set := map[string]any{"routes": routes, "limit": "5s", "hold": "500ms", "increments": 0}
 	for _, m := range more {
 		maps.Copy(set, m)
 	}
