@@ -186,7 +186,7 @@ func (r *routeChanges) findDeletedPod(k *kindChanges) {
 
 func (r *routeChanges) findStale(k *kindChanges) {
 	n := k.stale()
-	if n == 0 {
+	if n == 0 || k.kind.lasts > 0 { // findDeletedPod says it of pods
 		return
 	}
 	affected := k.affected(func(s *changeSeen) bool { return s.stale > 0 })
