@@ -36,9 +36,9 @@ type selfWatch struct {
 
 // startSelfWatch is ended by gates, or by stop.
 func startSelfWatch() *selfWatch {
-	w := &selfWatch{time.Now(), processCPU(), make(chan struct{}), make(chan time.Duration, 1)}
-	go func() { w.stalled <- stalls(w.over) }()
-	return w
+	over, stalled := make(chan struct{}), make(chan time.Duration, 1)
+	go func() { stalled <- stalls(over) }()
+	return &selfWatch{time.Now(), processCPU(), over, stalled}
 }
 
 // stalls sleeps a little again and again, and sums up how much longer that took
