@@ -63,7 +63,14 @@ func TestMatrix(t *testing.T) {
 	try := func(r Row, s Size) {
 		t.Run(fmt.Sprintf("%s/%s/%s", r.Scenario, r.Wrong, s.Name), func(t *testing.T) {
 			l := line(t, b, r, s)
-			if lines = append(lines, l); l.Verdict != Found {
+			if l.Verdict != Found && !whole() {
+				// One stall of a machine that others use too must not fail a
+				// commit. The whole matrix gets no second try.
+				l = line(t, b, r, s)
+			}
+			if lines = append(lines, l); l.Verdict == Unclear && !whole() {
+				t.Skipf("this machine cannot tell now: %s", l.Sentence)
+			} else if l.Verdict != Found {
 				t.Errorf("%s: %s", l.Verdict, l.Sentence)
 			}
 		})
