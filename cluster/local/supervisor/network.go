@@ -100,7 +100,9 @@ func addRoutes(node netlink.Link) error {
 // Not every kernel has all of them; what is in force is recorded.
 var sysctls = []struct{ name, value string }{
 	{"net.ipv4.ip_forward", "1"},
-	{"net.ipv4.ip_local_port_range", "1024 65535"},
+	// Above what the node's programs listen on (2379 to 10259): one that
+	// starts late would find its port taken by a connection's own end.
+	{"net.ipv4.ip_local_port_range", "16384 65535"},
 	{"net.ipv4.tcp_max_syn_backlog", "16384"},
 	{"net.core.somaxconn", "32768"},
 	{"net.netfilter.nf_conntrack_max", ""},
