@@ -53,7 +53,7 @@ func (s *Snapshot) Listener(name string) *Listener {
 	return nil
 }
 
-// Routes are those that are served, by namespace/name, with their generations.
+// Routes are those that are served, by name, with their generations.
 func (s *Snapshot) Routes() map[string]int64 {
 	all := map[string]int64{}
 	for i := range s.Listeners {
@@ -73,7 +73,10 @@ type Listener struct {
 	// Hostname may be empty, for all, or begin with "*.".
 	Hostname string `json:"hostname,omitempty"`
 	// TLS: the listener is one for HTTPS.
-	TLS          bool          `json:"tls,omitempty"`
+	TLS bool `json:"tls,omitempty"`
+	// Passthrough: its connections go to backends as they are, by the name that
+	// TLS's handshake begins with.
+	Passthrough  bool          `json:"passthrough,omitempty"`
 	Certificates []Certificate `json:"certificates,omitempty"`
 	// Rules are of all routes attached, the oldest route first, and routes of
 	// one age by namespace/name; the rules of a route as it has them.
@@ -88,7 +91,8 @@ type Certificate struct {
 
 // A Rule is one of a route's rules, as a listener serves it.
 type Rule struct {
-	// Route is namespace/name, Generation the route's.
+	// Route is namespace/name of an HTTPRoute, and kind/namespace/name of a
+	// route of another kind; Generation is the route's.
 	Route      string `json:"route"`
 	Generation int64  `json:"generation"`
 	// Hostnames are those that the route and the listener have in common;

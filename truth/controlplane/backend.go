@@ -22,15 +22,15 @@ const (
 )
 
 // backend resolves a reference of a route.
-func (w *world) backend(namespace string, ref gatewayv1.BackendObjectReference) (string, config.Backend, verdict) {
+func (w *world) backend(from reference, ref gatewayv1.BackendObjectReference) (string, config.Backend, verdict) {
 	fail := func(reason gatewayv1.RouteConditionReason, format string, args ...any) (string, config.Backend, verdict) {
 		return "", config.Backend{}, no(reason, fmt.Sprintf(format, args...))
 	}
 	if group(ref.Group, "") != "" || group(ref.Kind, "Service") != "Service" {
 		return fail(gatewayv1.RouteReasonInvalidKind, "backends of kind %s are not supported", group(ref.Kind, "Service"))
 	}
-	key := client.ObjectKey{Namespace: group(ref.Namespace, namespace), Name: string(ref.Name)}
-	if !w.granted(reference{"HTTPRoute", namespace}, "Service", key) {
+	key := client.ObjectKey{Namespace: group(ref.Namespace, from.namespace), Name: string(ref.Name)}
+	if !w.granted(from, "Service", key) {
 		return fail(gatewayv1.RouteReasonRefNotPermitted, "service %s: no ReferenceGrant permits it", key)
 	}
 	service := w.services[key]
@@ -43,12 +43,27 @@ func (w *world) backend(namespace string, ref gatewayv1.BackendObjectReference) 
 	}
 	port := &service.Spec.Ports[at]
 	protocol := ptr.Deref(port.AppProtocol, appHTTP)
-	switch protocol {
-	case appH2C, appWebSocket, appHTTP:
-	default:
+	h2c, ok := speaks(from.kind, protocol)
+	if !ok {
 		return fail(gatewayv1.RouteReasonUnsupportedProtocol, "service %s: protocol %s of port %d is not supported", key, protocol, port.Port)
 	}
-	return fmt.Sprintf("%s:%d", key, port.Port), config.Backend{H2C: protocol == appH2C, Endpoints: w.endpoints(key, port.Name)}, verdict{ok: true}
+	name := fmt.Sprintf("%s:%d", key, port.Port)
+	if from.kind == kindGRPC {
+		name += "/grpc" // an HTTPRoute may send HTTP/1.1 there
+	}
+	return name, config.Backend{H2C: h2c, Endpoints: w.endpoints(key, port.Name)}, verdict{ok: true}
+}
+
+// speaks tells whether routes of a kind can be served by such a port, and
+// whether with HTTP/2.
+func speaks(kind, protocol string) (h2c, ok bool) {
+	switch kind {
+	case kindTLS:
+		return false, true // its connections are passed through as they are
+	case kindGRPC:
+		return true, protocol == appH2C || protocol == appHTTP
+	}
+	return protocol == appH2C, protocol == appH2C || protocol == appWebSocket || protocol == appHTTP
 }
 
 // endpoints are those of a Service's port that are ready, sorted. An address

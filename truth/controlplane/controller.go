@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/truth/config"
@@ -106,7 +105,7 @@ func (c *controller) step(ctx context.Context, objects client.Reader) error {
 
 func byWriter(all []status) (routes, others []status) {
 	for _, s := range all {
-		if _, ok := s.object.(*gatewayv1.HTTPRoute); ok {
+		if declare(s.object) != nil {
 			routes = append(routes, s)
 		} else {
 			others = append(others, s)

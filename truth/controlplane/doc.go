@@ -20,6 +20,8 @@ var Features = []features.FeatureName{
 	features.SupportGatewayHTTPSListenerDetectMisdirectedRequests,
 	features.SupportGatewayInfrastructurePropagation,
 	features.SupportGatewayPort8080,
+	features.SupportGRPCRoute,
+	features.SupportGRPCRouteNamedRouteRule,
 	features.SupportHTTPRoute,
 	features.SupportHTTPRoute303RedirectStatusCode,
 	features.SupportHTTPRoute307RedirectStatusCode,
@@ -42,4 +44,5 @@ var Features = []features.FeatureName{
 	features.SupportHTTPRouteSchemeRedirect,
 	features.SupportListenerSet,
 	features.SupportReferenceGrant,
+	features.SupportTLSRoute,
 }

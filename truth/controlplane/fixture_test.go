@@ -107,7 +107,11 @@ func take(t *testing.T, o *Objects, u *unstructured.Unstructured) {
 	case "ListenerSet":
 		o.Sets.Items = append(o.Sets.Items, typed[gatewayv1.ListenerSet](t, u))
 	case "HTTPRoute":
-		o.Routes.Items = append(o.Routes.Items, typed[gatewayv1.HTTPRoute](t, u))
+		o.HTTPRoutes.Items = append(o.HTTPRoutes.Items, typed[gatewayv1.HTTPRoute](t, u))
+	case "GRPCRoute":
+		o.GRPCRoutes.Items = append(o.GRPCRoutes.Items, typed[gatewayv1.GRPCRoute](t, u))
+	case "TLSRoute":
+		o.TLSRoutes.Items = append(o.TLSRoutes.Items, typed[gatewayv1.TLSRoute](t, u))
 	case "ReferenceGrant":
 		o.Grants.Items = append(o.Grants.Items, typed[gatewayv1.ReferenceGrant](t, u))
 	case "Service":

@@ -34,9 +34,14 @@ type listener struct {
 	overlaps           bool
 	certificates       []config.Certificate
 	attached           int32
-	last               string // the route that was attached last
-	invalid            bool   // some route that is for it is not valid
+	last               string                // the route that was attached last
+	hosts              map[string][][]string // those of the routes attached, by kind
+	invalid            bool                  // some route that is for it is not valid
 	rules              []config.Rule
+}
+
+func newListener(owner client.Object, spec gatewayv1.Listener) *listener {
+	return &listener{spec: spec, owner: owner, hosts: map[string][][]string{}}
 }
 
 func (l *listener) hostname() string { return string(ptr.Deref(l.spec.Hostname, "")) }
@@ -55,7 +60,8 @@ func (l *listener) config() config.Listener {
 		name = client.ObjectKeyFromObject(l.owner).String() + "/" + name
 	}
 	return config.Listener{
-		Name: name, Port: int32(l.spec.Port), Hostname: l.hostname(), TLS: l.spec.Protocol == gatewayv1.HTTPSProtocolType,
+		Name: name, Port: int32(l.spec.Port), Hostname: l.hostname(),
+		TLS: l.spec.Protocol == gatewayv1.HTTPSProtocolType, Passthrough: l.spec.Protocol == gatewayv1.TLSProtocolType,
 		Certificates: l.certificates, Rules: l.rules,
 	}
 }
@@ -65,7 +71,7 @@ func (l *listener) config() config.Listener {
 func (w *world) gatherListeners() {
 	for _, g := range w.gateways {
 		for _, spec := range g.object.Spec.Listeners {
-			g.listeners = append(g.listeners, &listener{spec: spec, owner: g.object})
+			g.listeners = append(g.listeners, newListener(g.object, spec))
 		}
 	}
 	var sorted []*gatewayv1.ListenerSet
@@ -91,9 +97,11 @@ func (w *world) gatherListeners() {
 			continue
 		}
 		for _, entry := range object.Spec.Listeners {
-			set.listeners = append(set.listeners, &listener{owner: object, set: set, spec: gatewayv1.Listener{
+			l := newListener(object, gatewayv1.Listener{
 				Name: entry.Name, Hostname: entry.Hostname, Port: entry.Port, Protocol: entry.Protocol, TLS: entry.TLS, AllowedRoutes: entry.AllowedRoutes,
-			}})
+			})
+			l.set = set
+			set.listeners = append(set.listeners, l)
 		}
 		g.listeners = append(g.listeners, set.listeners...)
 	}
@@ -133,8 +141,11 @@ func (w *world) judgeListeners(g *gateway, pairs *pairs) {
 	findOverlaps(g.listeners)
 }
 
-func httpRoute() gatewayv1.RouteGroupKind {
-	return gatewayv1.RouteGroupKind{Group: ptr.To(gatewayv1.Group(gatewayv1.GroupName)), Kind: "HTTPRoute"}
+// kindsOf are the kinds of route that listeners of a protocol have.
+var kindsOf = map[gatewayv1.ProtocolType][]string{
+	gatewayv1.HTTPProtocolType:  {kindHTTP, kindGRPC},
+	gatewayv1.HTTPSProtocolType: {kindHTTP, kindGRPC},
+	gatewayv1.TLSProtocolType:   {kindTLS},
 }
 
 // judge looks at a listener alone.
@@ -142,23 +153,39 @@ func (l *listener) judge() {
 	l.accepted = yes(string(gatewayv1.ListenerReasonAccepted))
 	l.resolved = yes(string(gatewayv1.ListenerReasonResolvedRefs))
 	l.kinds = []gatewayv1.RouteGroupKind{}
-	if l.spec.Protocol != gatewayv1.HTTPProtocolType && l.spec.Protocol != gatewayv1.HTTPSProtocolType {
+	supported := kindsOf[l.spec.Protocol]
+	if supported == nil {
 		l.accepted = no(gatewayv1.ListenerReasonUnsupportedProtocol, fmt.Sprintf("protocol %s is not supported", l.spec.Protocol))
 		return
+	}
+	if l.spec.Protocol == gatewayv1.TLSProtocolType && !passes(l.spec.TLS) {
+		l.accepted = no(gatewayv1.ListenerReasonUnsupportedValue, "TLS is not terminated for TLSRoutes")
 	}
 	if l.spec.Port > config.LastPort {
 		l.accepted = no(gatewayv1.ListenerReasonPortUnavailable, fmt.Sprintf("ports above %d are not served", config.LastPort))
 	}
 	if l.spec.AllowedRoutes == nil || len(l.spec.AllowedRoutes.Kinds) == 0 {
-		l.kinds = append(l.kinds, httpRoute())
+		for _, kind := range supported {
+			l.allow(kind)
+		}
 		return
 	}
 	for _, kind := range l.spec.AllowedRoutes.Kinds {
-		if group(kind.Group, gatewayv1.GroupName) != gatewayv1.GroupName || kind.Kind != "HTTPRoute" {
+		if group(kind.Group, gatewayv1.GroupName) != gatewayv1.GroupName || !slices.Contains(supported, string(kind.Kind)) {
 			l.resolved = no(gatewayv1.ListenerReasonInvalidRouteKinds, fmt.Sprintf("routes of kind %s are not supported", kind.Kind))
-		} else if len(l.kinds) == 0 {
-			l.kinds = append(l.kinds, httpRoute())
+		} else {
+			l.allow(string(kind.Kind))
 		}
+	}
+}
+
+func passes(t *gatewayv1.ListenerTLSConfig) bool {
+	return t != nil && ptr.Deref(t.Mode, gatewayv1.TLSModeTerminate) == gatewayv1.TLSModePassthrough
+}
+
+func (l *listener) allow(kind string) {
+	if !slices.ContainsFunc(l.kinds, func(k gatewayv1.RouteGroupKind) bool { return string(k.Kind) == kind }) {
+		l.kinds = append(l.kinds, gatewayv1.RouteGroupKind{Group: ptr.To(gatewayv1.Group(gatewayv1.GroupName)), Kind: gatewayv1.Kind(kind)})
 	}
 }
 

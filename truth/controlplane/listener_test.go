@@ -18,22 +18,25 @@ func TestListeners(t *testing.T) {
 		want, gateway   string
 		kinds           int
 	}{
-		{name: "http", listeners: `{name: l, port: 80, protocol: HTTP}`, want: good, gateway: "Accepted=Accepted Programmed=Programmed", kinds: 1},
-		{name: "https", listeners: https, more: []string{secret(t, "a")}, want: good, gateway: "Accepted=Accepted Programmed=Programmed", kinds: 1},
-		{name: "no secret", listeners: https, gateway: "Accepted=ListenersNotValid Programmed=Programmed", kinds: 1,
+		{name: "http", listeners: `{name: l, port: 80, protocol: HTTP}`, want: good, gateway: "Accepted=Accepted Programmed=Programmed", kinds: 2},
+		{name: "https", listeners: https, more: []string{secret(t, "a")}, want: good, gateway: "Accepted=Accepted Programmed=Programmed", kinds: 2},
+		{name: "no secret", listeners: https, gateway: "Accepted=ListenersNotValid Programmed=Programmed", kinds: 2,
 			want: "Accepted=Accepted Programmed!Invalid ResolvedRefs!InvalidCertificateRef Conflicted!NoConflicts"},
-		{name: "a secret that is not granted", listeners: elsewhere, more: []string{secret(t, "b")}, gateway: "Accepted=ListenersNotValid Programmed=Programmed", kinds: 1,
+		{name: "a secret that is not granted", listeners: elsewhere, more: []string{secret(t, "b")}, gateway: "Accepted=ListenersNotValid Programmed=Programmed", kinds: 2,
 			want: "Accepted=Accepted Programmed!Invalid ResolvedRefs!RefNotPermitted Conflicted!NoConflicts"},
 		{name: "a secret that is granted", listeners: elsewhere, more: []string{secret(t, "b"), grant("Gateway", "Secret")}, want: good,
-			gateway: "Accepted=Accepted Programmed=Programmed", kinds: 1},
+			gateway: "Accepted=Accepted Programmed=Programmed", kinds: 2},
 		{name: "protocol", listeners: `{name: l, port: 80, protocol: TCP}`, gateway: "Accepted!ListenersNotValid Programmed!Invalid",
 			want: "Accepted!UnsupportedProtocol Programmed!Invalid ResolvedRefs=ResolvedRefs Conflicted!NoConflicts"},
-		{name: "port", listeners: `{name: l, port: 65000, protocol: HTTP}`, gateway: "Accepted!ListenersNotValid Programmed!Invalid", kinds: 1,
+		{name: "tls", listeners: `{name: l, port: 443, protocol: TLS, tls: {mode: Passthrough}}`, want: good, gateway: "Accepted=Accepted Programmed=Programmed", kinds: 1},
+		{name: "tls that is to end here", listeners: `{name: l, port: 443, protocol: TLS, tls: {certificateRefs: [{name: cert}]}}`, kinds: 1,
+			gateway: "Accepted!ListenersNotValid Programmed!Invalid", want: "Accepted!UnsupportedValue Programmed!Invalid ResolvedRefs=ResolvedRefs Conflicted!NoConflicts"},
+		{name: "port", listeners: `{name: l, port: 65000, protocol: HTTP}`, gateway: "Accepted!ListenersNotValid Programmed!Invalid", kinds: 2,
 			want: "Accepted!PortUnavailable Programmed!Invalid ResolvedRefs=ResolvedRefs Conflicted!NoConflicts"},
 		{name: "kinds", listeners: `{name: l, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}, {kind: TCPRoute}]}}`, kinds: 1,
 			gateway: "Accepted=Accepted Programmed=Programmed", want: "Accepted=Accepted Programmed=Programmed ResolvedRefs!InvalidRouteKinds Conflicted!NoConflicts"},
 		{name: "protocols on a port", listeners: `{name: l, port: 80, protocol: HTTP}, {name: m, port: 80, protocol: HTTPS, tls: {certificateRefs: [{name: cert}]}}, {name: other, port: 81, protocol: HTTP}`,
-			gateway: "Accepted=ListenersNotValid Programmed=Programmed", kinds: 1,
+			gateway: "Accepted=ListenersNotValid Programmed=Programmed", kinds: 2,
 			want: "Accepted!ProtocolConflict Programmed!ProtocolConflict ResolvedRefs=ResolvedRefs Conflicted=ProtocolConflict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

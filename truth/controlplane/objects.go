@@ -18,7 +18,9 @@ type Objects struct {
 	Classes     gatewayv1.GatewayClassList
 	Gateways    gatewayv1.GatewayList
 	Sets        gatewayv1.ListenerSetList
-	Routes      gatewayv1.HTTPRouteList
+	HTTPRoutes  gatewayv1.HTTPRouteList
+	GRPCRoutes  gatewayv1.GRPCRouteList
+	TLSRoutes   gatewayv1.TLSRouteList
 	Grants      gatewayv1.ReferenceGrantList
 	Services    corev1.ServiceList
 	Slices      discoveryv1.EndpointSliceList
@@ -33,8 +35,8 @@ const classDefinition = "gatewayclasses.gateway.networking.k8s.io"
 func watched() []client.Object {
 	return []client.Object{
 		&apiextensionsv1.CustomResourceDefinition{}, &gatewayv1.GatewayClass{}, &gatewayv1.Gateway{}, &gatewayv1.ListenerSet{},
-		&gatewayv1.HTTPRoute{}, &gatewayv1.ReferenceGrant{}, &corev1.Service{}, &discoveryv1.EndpointSlice{}, &corev1.Secret{},
-		&corev1.Namespace{},
+		&gatewayv1.HTTPRoute{}, &gatewayv1.GRPCRoute{}, &gatewayv1.TLSRoute{}, &gatewayv1.ReferenceGrant{}, &corev1.Service{},
+		&discoveryv1.EndpointSlice{}, &corev1.Secret{}, &corev1.Namespace{},
 	}
 }
 
@@ -42,7 +44,8 @@ func watched() []client.Object {
 func read(ctx context.Context, c client.Reader) (*Objects, error) {
 	o := new(Objects)
 	for _, list := range []client.ObjectList{
-		&o.Definitions, &o.Classes, &o.Gateways, &o.Sets, &o.Routes, &o.Grants, &o.Services, &o.Slices, &o.Secrets, &o.Namespaces,
+		&o.Definitions, &o.Classes, &o.Gateways, &o.Sets, &o.HTTPRoutes, &o.GRPCRoutes, &o.TLSRoutes, &o.Grants, &o.Services,
+		&o.Slices, &o.Secrets, &o.Namespaces,
 	} {
 		if err := c.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("read %T: %w", list, err)

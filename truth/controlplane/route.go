@@ -15,17 +15,13 @@ import (
 // judgeRoutes attaches routes to listeners, the oldest first, and says in
 // their statuses what came of it.
 func (w *world) judgeRoutes() {
-	for i := range w.Routes.Items {
-		if w.Routes.Items[i].DeletionTimestamp == nil {
-			w.routes = append(w.routes, &w.Routes.Items[i])
-		}
-	}
-	slices.SortFunc(w.routes, func(a, b *gatewayv1.HTTPRoute) int { return older(a, b) })
+	w.routes = w.declaredRoutes()
+	slices.SortFunc(w.routes, func(a, b *declared) int { return older(a, b) })
 	for _, object := range w.routes {
 		var wanted []gatewayv1.RouteParentStatus
 		var r *route // translated when the first parent is ours
-		for _, ref := range object.Spec.ParentRefs {
-			p := w.parent(object.Namespace, ref)
+		for _, ref := range object.spec.ParentRefs {
+			p := w.parent(object.GetNamespace(), ref)
 			if p == nil {
 				continue
 			}
@@ -35,13 +31,13 @@ func (w *world) judgeRoutes() {
 			wanted = append(wanted, w.attach(r, p))
 		}
 		if wanted != nil || saidAnything(object) {
-			w.statuses = append(w.statuses, routeStatus(object, wanted))
+			w.statuses = append(w.statuses, routeStatus(object.Object, wanted))
 		}
 	}
 }
 
-func saidAnything(object *gatewayv1.HTTPRoute) bool {
-	return slices.ContainsFunc(object.Status.Parents, func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == Name })
+func saidAnything(object *declared) bool {
+	return slices.ContainsFunc(object.status.Parents, func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == Name })
 }
 
 // A parent is a parentRef to a Gateway of ours, or to a ListenerSet of one.
@@ -71,7 +67,7 @@ func (w *world) parent(namespace string, ref gatewayv1.ParentReference) *parent 
 
 // A route is one that some Gateway of ours is a parent of.
 type route struct {
-	object             *gatewayv1.HTTPRoute
+	object             *declared
 	hostnames          []string
 	rules              []config.Rule
 	backends           map[string]config.Backend
@@ -80,14 +76,15 @@ type route struct {
 	dropped *verdict
 }
 
-func (w *world) route(object *gatewayv1.HTTPRoute) *route {
+func (w *world) route(object *declared) *route {
 	r := &route{object: object, backends: map[string]config.Backend{}, accepted: yes(string(gatewayv1.RouteReasonAccepted)),
 		resolved: yes(string(gatewayv1.RouteReasonResolvedRefs))}
-	for _, h := range object.Spec.Hostnames {
+	for _, h := range object.hostnames {
 		r.hostnames = append(r.hostnames, string(h))
 	}
-	for i := range object.Spec.Rules {
-		rule := &object.Spec.Rules[i]
+	rules := object.rules()
+	for i := range rules {
+		rule := &rules[i]
 		if v := judgeRule(rule); !v.ok {
 			v.message = fmt.Sprintf("rule %d: %s", i, v.message)
 			r.dropped = &v
@@ -103,13 +100,13 @@ func (w *world) route(object *gatewayv1.HTTPRoute) *route {
 
 func (w *world) rule(r *route, from *gatewayv1.HTTPRouteRule) config.Rule {
 	rule := config.Rule{
-		Route: client.ObjectKeyFromObject(r.object).String(), Generation: r.object.Generation,
+		Route: r.object.name(), Generation: r.object.GetGeneration(),
 		Matches: from.Matches, Filters: from.Filters, Timeouts: from.Timeouts, Retry: from.Retry,
 	}
 	for i := range from.BackendRefs {
 		ref := &from.BackendRefs[i]
 		weighted := config.Weighted{Weight: ptr.Deref(ref.Weight, 1), Filters: ref.Filters}
-		name, backend, v := w.backend(r.object.Namespace, ref.BackendObjectReference)
+		name, backend, v := w.backend(reference{r.object.kind, r.object.GetNamespace()}, ref.BackendObjectReference)
 		if v.ok {
 			weighted.Backend = name
 			r.backends[name] = backend
@@ -129,13 +126,13 @@ func (w *world) attach(r *route, p *parent) gatewayv1.RouteParentStatus {
 		accepted = v
 	}
 	conditions := []metav1.Condition{
-		accepted.condition(string(gatewayv1.RouteConditionAccepted), r.object.Generation),
-		r.resolved.condition(string(gatewayv1.RouteConditionResolvedRefs), r.object.Generation),
+		accepted.condition(string(gatewayv1.RouteConditionAccepted), r.object.GetGeneration()),
+		r.resolved.condition(string(gatewayv1.RouteConditionResolvedRefs), r.object.GetGeneration()),
 	}
 	if r.dropped != nil && accepted.ok {
 		d := *r.dropped
 		d.ok = true
-		conditions = append(conditions, d.condition(string(gatewayv1.RouteConditionPartiallyInvalid), r.object.Generation))
+		conditions = append(conditions, d.condition(string(gatewayv1.RouteConditionPartiallyInvalid), r.object.GetGeneration()))
 	}
 	for l := range found {
 		l.invalid = l.invalid || !r.accepted.ok || !r.resolved.ok || r.dropped != nil
@@ -154,12 +151,13 @@ func (w *world) attach(r *route, p *parent) gatewayv1.RouteParentStatus {
 // take attaches a route; one that comes to the listener by two parentRefs
 // counts once.
 func (l *listener) take(r *route, hosts []string) {
-	name := client.ObjectKeyFromObject(r.object).String()
+	name := r.object.name()
 	if l.last == name {
 		return
 	}
 	l.last = name
 	l.attached++
+	l.hosts[r.object.kind] = append(l.hosts[r.object.kind], hosts)
 	for _, rule := range r.rules {
 		rule.Hostnames = hosts
 		l.rules = append(l.rules, rule)
@@ -170,17 +168,19 @@ func (l *listener) take(r *route, hosts []string) {
 // hosts that they have in common, or why there are none.
 func (w *world) find(r *route, p *parent) (map[*listener][]string, verdict) {
 	found := map[*listener][]string{}
-	named, allowed := false, false
+	named, allowed, taken := false, false, false
 	for _, l := range p.listeners {
 		if p.ref.SectionName != nil && *p.ref.SectionName != l.spec.Name || p.ref.Port != nil && *p.ref.Port != l.spec.Port {
 			continue
 		}
 		named = true
-		if !w.allowsRoute(l, r.object.Namespace) {
+		if !w.allowsRoute(l, r.object) {
 			continue
 		}
 		allowed = true
-		if hosts, ok := config.Intersect(l.hostname(), r.hostnames); ok {
+		if hosts, ok := config.Intersect(l.hostname(), r.hostnames); !ok {
+			continue
+		} else if taken = l.taken(r.object.kind, hosts); !taken {
 			found[l] = hosts
 		}
 	}
@@ -189,14 +189,38 @@ func (w *world) find(r *route, p *parent) (map[*listener][]string, verdict) {
 		return nil, no(gatewayv1.RouteReasonNoMatchingParent, "the parent has no such listener")
 	case !allowed:
 		return nil, no(gatewayv1.RouteReasonNotAllowedByListeners, "no listener allows the route")
+	case len(found) == 0 && taken:
+		return nil, no(gatewayv1.RouteReasonNotAllowedByListeners, "an older route of another kind has a hostname of the route")
 	case len(found) == 0:
 		return nil, no(gatewayv1.RouteReasonNoMatchingListenerHostname, "no listener has a hostname of the route")
 	}
 	return found, verdict{ok: true}
 }
 
-func (w *world) allowsRoute(l *listener, namespace string) bool {
-	if len(l.kinds) == 0 {
+// taken reports whether an older route of another kind has one of the hosts:
+// of an HTTPRoute and a GRPCRoute that share one only the older is accepted.
+func (l *listener) taken(kind string, hosts []string) bool {
+	for other, all := range l.hosts {
+		if other != kind && slices.ContainsFunc(all, func(had []string) bool { return shareHost(had, hosts) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// shareHost reports whether a host is among both; no hosts are all.
+func shareHost(a, b []string) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(a, func(host string) bool {
+		_, ok := config.Intersect(host, b)
+		return ok
+	})
+}
+
+func (w *world) allowsRoute(l *listener, route *declared) bool {
+	if !slices.ContainsFunc(l.kinds, func(k gatewayv1.RouteGroupKind) bool { return string(k.Kind) == route.kind }) {
 		return false
 	}
 	from, selector := gatewayv1.NamespacesFromSame, (*metav1.LabelSelector)(nil)
@@ -204,5 +228,5 @@ func (w *world) allowsRoute(l *listener, namespace string) bool {
 		from = ptr.Deref(l.spec.AllowedRoutes.Namespaces.From, from)
 		selector = l.spec.AllowedRoutes.Namespaces.Selector
 	}
-	return w.allows(from, selector, l.owner.GetNamespace(), namespace)
+	return w.allows(from, selector, l.owner.GetNamespace(), route.GetNamespace())
 }

@@ -236,9 +236,9 @@ func (s *listenerSet) judge(gateway verdict) (accepted, programmed verdict) {
 
 // routeStatus replaces the entries that are ours and leaves others, which are
 // of other controllers, where they are.
-func routeStatus(object *gatewayv1.HTTPRoute, wanted []gatewayv1.RouteParentStatus) status {
+func routeStatus(object client.Object, wanted []gatewayv1.RouteParentStatus) status {
 	return status{object, wanted, func(o client.Object) {
-		now := &o.(*gatewayv1.HTTPRoute).Status
+		now := declare(o).status
 		left := slices.Clone(wanted)
 		parents := []gatewayv1.RouteParentStatus{} // nil would not be valid
 		for _, had := range now.Parents {

@@ -28,7 +28,7 @@ type world struct {
 
 	gateways map[client.ObjectKey]*gateway
 	sets     map[client.ObjectKey]*listenerSet
-	routes   []*gatewayv1.HTTPRoute // those that are not being deleted, the oldest first
+	routes   []*declared // those that are not being deleted, the oldest first
 	statuses []status
 }
 

@@ -50,8 +50,8 @@ func (x *wrong) work(w *world) {
 	var sum maphash.Hash
 	sum.SetSeed(seed)
 	for _, r := range w.routes {
-		if !slices.ContainsFunc(r.Spec.ParentRefs, func(ref gatewayv1.ParentReference) bool { return w.parent(r.Namespace, ref) != nil }) {
-			maphash.WriteComparable(&sum, [2]string{string(r.UID), r.ResourceVersion})
+		if !slices.ContainsFunc(r.spec.ParentRefs, func(ref gatewayv1.ParentReference) bool { return w.parent(r.GetNamespace(), ref) != nil }) {
+			maphash.WriteComparable(&sum, [2]string{string(r.GetUID()), r.GetResourceVersion()})
 		}
 	}
 	if now := sum.Sum64(); now != x.foreign {

@@ -16,12 +16,12 @@ import (
 // entries changes what the statuses of routes say.
 func (x *wrong) entries(w *world, f fault.Faults) {
 	for i, s := range w.statuses {
-		object, ok := s.object.(*gatewayv1.HTTPRoute)
-		if !ok {
+		object := declare(s.object)
+		if object == nil {
 			continue
 		}
 		all := s.wanted.([]gatewayv1.RouteParentStatus)
-		if f.StaleGeneration > 0 && f.Stale(x.said.of(fmt.Sprintf("%s/%d", object.UID, object.Generation))) {
+		if f.StaleGeneration > 0 && f.Stale(x.said.of(fmt.Sprintf("%s/%d", object.GetUID(), object.GetGeneration()))) {
 			outdate(all)
 		}
 		if len(all) > 0 {
@@ -29,7 +29,7 @@ func (x *wrong) entries(w *world, f fault.Faults) {
 			all = append(all, w.foreign(object, f.ForeignEntries)...)
 			all = append(all, slices.Repeat([]gatewayv1.RouteParentStatus{own}, f.DuplicateEntries)...)
 		}
-		w.statuses[i] = routeStatus(object, all)
+		w.statuses[i] = routeStatus(s.object, all)
 		if f.RemovesOthers {
 			w.statuses[i].into = alone(w.statuses[i].into)
 		}
@@ -53,14 +53,14 @@ func (w *world) refuse(ceiling int) {
 		}
 	}
 	for _, s := range w.statuses {
-		object, ok := s.object.(*gatewayv1.HTTPRoute)
-		if !ok {
+		object := declare(s.object)
+		if object == nil {
 			continue
 		}
 		for _, e := range s.wanted.([]gatewayv1.RouteParentStatus) {
 			c := meta.FindStatusCondition(e.Conditions, string(gatewayv1.RouteConditionAccepted))
-			g := w.parent(object.Namespace, e.ParentRef).gateway
-			if c.Status == metav1.ConditionTrue && told[g][client.ObjectKeyFromObject(object).String()] == 0 {
+			g := w.parent(object.GetNamespace(), e.ParentRef).gateway
+			if c.Status == metav1.ConditionTrue && told[g][object.name()] == 0 {
 				c.Status, c.Reason, c.Message = metav1.ConditionFalse, "TooManyRoutes", fmt.Sprintf("no more than %d routes are served", ceiling-1)
 			}
 		}
@@ -78,10 +78,10 @@ func outdate(entries []gatewayv1.RouteParentStatus) {
 
 // foreign are n entries for parents that are not ours: first those that the
 // route has, then some that it does not.
-func (w *world) foreign(object *gatewayv1.HTTPRoute, n int) []gatewayv1.RouteParentStatus {
+func (w *world) foreign(object *declared, n int) []gatewayv1.RouteParentStatus {
 	var refs []gatewayv1.ParentReference
-	for _, ref := range object.Spec.ParentRefs {
-		if w.parent(object.Namespace, ref) == nil {
+	for _, ref := range object.spec.ParentRefs {
+		if w.parent(object.GetNamespace(), ref) == nil {
 			refs = append(refs, ref)
 		}
 	}
@@ -95,7 +95,7 @@ func (w *world) foreign(object *gatewayv1.HTTPRoute, n int) []gatewayv1.RoutePar
 	for _, ref := range refs[:n] {
 		v := no(gatewayv1.RouteReasonNoMatchingParent, "the parent is not ours")
 		all = append(all, gatewayv1.RouteParentStatus{ParentRef: ref, ControllerName: Name, Conditions: []metav1.Condition{
-			v.condition(string(gatewayv1.RouteConditionAccepted), object.Generation),
+			v.condition(string(gatewayv1.RouteConditionAccepted), object.GetGeneration()),
 		}})
 	}
 	return all
@@ -105,7 +105,7 @@ func (w *world) foreign(object *gatewayv1.HTTPRoute, n int) []gatewayv1.RoutePar
 func alone(into func(client.Object)) func(client.Object) {
 	return func(o client.Object) {
 		into(o)
-		now := &o.(*gatewayv1.HTTPRoute).Status
+		now := declare(o).status
 		now.Parents = slices.DeleteFunc(now.Parents, func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName != Name })
 	}
 }

@@ -15,7 +15,7 @@ import (
 func entriesWith(t *testing.T, x *wrong, n int) *gatewayv1.HTTPRoute {
 	t.Helper()
 	w := worldOf(t, httpRouteText("r", `{parentRefs: [{name: g}, {name: other}], rules: [{backendRefs: [{name: s, port: 80}]}]}`))
-	w.routes[0].Generation = int64(n)
+	w.routes[0].SetGeneration(int64(n))
 	w = translate(w.Objects, newPairs())
 	x.statuses(w)
 	for _, s := range w.conclude() {

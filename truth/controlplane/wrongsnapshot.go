@@ -75,11 +75,11 @@ func (x *wrong) under(f fault.Faults, w *world, s, latest *config.Snapshot) *con
 	return s
 }
 
-// number numbers routes, by namespace/name, as they were first seen.
+// number numbers routes, by their names, as they were first seen.
 func (x *wrong) number(w *world) map[string]int {
 	numbers := make(map[string]int, len(w.routes))
 	for _, r := range w.routes {
-		numbers[client.ObjectKeyFromObject(r).String()] = x.arrivals.of(string(r.UID))
+		numbers[r.name()] = x.arrivals.of(string(r.GetUID()))
 	}
 	return numbers
 }
@@ -129,7 +129,7 @@ func (w *world) merge(g *gateway, s *config.Snapshot) {
 		for _, theirs := range other.snapshot().Listeners {
 			for i := range s.Listeners {
 				ours := &s.Listeners[i]
-				if ours.Port == theirs.Port && ours.TLS == theirs.TLS && ours.Hostname == theirs.Hostname {
+				if ours.Port == theirs.Port && ours.TLS == theirs.TLS && ours.Passthrough == theirs.Passthrough && ours.Hostname == theirs.Hostname {
 					ours.Rules = append(slices.Clip(ours.Rules), theirs.Rules...)
 					maps.Copy(s.Backends, other.backends)
 				}

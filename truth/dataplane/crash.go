@@ -19,7 +19,9 @@ func (r *Replica) crash(ctx context.Context) error {
 	r.mu.Lock()
 	for number, s := range r.servers {
 		_ = s.connections.Close() // the server may not know it yet
-		_ = s.http.Close()        // whoever is cut off notices
+		if s.http != nil {
+			_ = s.http.Close() // whoever is cut off notices
+		}
 		s.connections.drop()
 		delete(r.servers, number)
 	}

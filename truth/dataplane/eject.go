@@ -43,7 +43,7 @@ func (a attempts) endpoint() netip.AddrPort {
 // judge ejects an endpoint for what came of a request, where faults want it.
 func (a attempts) judge(endpoint netip.AddrPort, response *http.Response, err error) {
 	d := a.replica.options.Faults.Now().EjectFor
-	if d > 0 && (err != nil || response.StatusCode >= http.StatusInternalServerError) {
+	if d > 0 && (err != nil || response != nil && response.StatusCode >= http.StatusInternalServerError) {
 		a.replica.wrong.injected.Add("ejectFor")
 		a.rule.life.ejected.add(endpoint, time.Now().Add(d))
 	}

@@ -126,7 +126,7 @@ func (r *Replica) follow(ctx context.Context) error {
 	var receiving sync.WaitGroup
 	defer receiving.Wait()
 	defer cancel()
-	receiving.Go(func() { r.receive(ctx, arrived) })
+	receiving.Go(func() { r.collect(ctx, arrived) })
 	var keeping keeper
 	var expired <-chan time.Time // of what is kept
 	taken := int64(0)
@@ -158,7 +158,7 @@ func (r *Replica) follow(ctx context.Context) error {
 	}
 }
 
-func (r *Replica) receive(ctx context.Context, arrived chan<- due) {
+func (r *Replica) collect(ctx context.Context, arrived chan<- due) {
 	hadRoutes := false
 	for version := int64(0); ctx.Err() == nil; {
 		snapshot, err := r.source.Next(ctx, version)
@@ -191,12 +191,12 @@ func (r *Replica) take(snapshot *config.Snapshot) error {
 	next.live(before, since, r.options.Faults.Now().Flaps > 0)
 	r.table.Store(next)
 	for number, p := range next.ports {
-		if s := r.servers[number]; s != nil && s.tls == p.tls {
+		if s := r.servers[number]; s != nil && s.kind == p.kind {
 			continue
 		} else if s != nil {
 			r.close(number)
 		}
-		s, err := r.listen(number, p.tls)
+		s, err := r.listen(number, p.kind)
 		if err != nil {
 			return fmt.Errorf("listen for port %d: %w", number, err)
 		}

@@ -14,42 +14,35 @@ var errTimeout = errors.New("timeout")
 // handler serves one port of the replica.
 func (r *Replica) handler(number int32) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if r.spoil(w, request) {
-			return
-		}
-		if p := r.table.Load().ports[number]; p != nil {
-			r.serve(w, request, p)
-			return
-		}
-		http.NotFound(w, request) // the port is being closed
+		r.receive(&call{r, w, request, newQuery(request)}, number)
 	})
 }
 
-func (r *Replica) serve(w http.ResponseWriter, request *http.Request, p *port) {
-	q := newQuery(request)
-	l := p.listener(q.host)
-	if l == nil {
-		http.NotFound(w, request)
-		return
-	}
-	if request.TLS != nil && p.listener(hostOf(request.TLS.ServerName)) != l {
-		// The connection is another listener's: its client took it for one that
-		// serves this host too.
-		http.Error(w, http.StatusText(http.StatusMisdirectedRequest), http.StatusMisdirectedRequest)
-		return
-	}
-	e := l.find(q)
-	if e == nil {
-		http.NotFound(w, request)
-		return
-	}
-	if !r.spoilMatch(w, request, p, l, e.rule) {
-		r.apply(w, request, p, e.rule)
-	}
+// A call is a request with what answers it.
+type call struct {
+	replica *Replica
+	w       http.ResponseWriter
+	request *http.Request
+	asked   *query
 }
 
-// apply does with a request what its rule says.
-func (r *Replica) apply(w http.ResponseWriter, request *http.Request, p *port, rule *rule) {
+var _ visit = (*call)(nil)
+
+func (c *call) context() context.Context { return c.request.Context() }
+func (c *call) query() *query            { return c.asked }
+func (c *call) refuse(status int)        { say(c.w, c.request, status) }
+func (c *call) reset()                   { reset(c.w) }
+func (c *call) hold()                    { <-c.request.Context().Done() }
+
+// misdirected: the client took the connection for one that serves this host
+// too.
+func (c *call) misdirected(p *port, l *listener) bool {
+	return c.request.TLS != nil && p.listener(hostOf(c.request.TLS.ServerName)) != l
+}
+
+// apply implements visit.
+func (c *call) apply(p *port, rule *rule) {
+	r, w, request := c.replica, c.w, c.request
 	if rule.filters.cors != nil && preflight(request) {
 		rule.filters.cors.answer(w, request)
 		return
@@ -83,7 +76,7 @@ func (r *Replica) apply(w http.ResponseWriter, request *http.Request, p *port, r
 // refuse answers instead of a backend.
 func (r *Replica) refuse(w http.ResponseWriter, request *http.Request, rule *rule, status int) {
 	rule.answered(w.Header(), request, nil)
-	http.Error(w, http.StatusText(status), status)
+	say(w, request, status)
 }
 
 // answered changes the header of an answer, whoever gave it.
@@ -121,8 +114,7 @@ func (r *Replica) forward(w http.ResponseWriter, request *http.Request, rule *ru
 		},
 		ErrorHandler: func(w http.ResponseWriter, request *http.Request, err error) {
 			rule.answered(w.Header(), request, to)
-			status := statusOf(ctx, err)
-			http.Error(w, http.StatusText(status), status)
+			say(w, request, statusOf(ctx, err))
 		},
 		FlushInterval: -1, // what a backend streams is passed on as it comes
 		ErrorLog:      quiet,

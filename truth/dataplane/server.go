@@ -16,13 +16,13 @@ import (
 
 // A server is a port that is open.
 type server struct {
-	tls         bool
+	kind        portKind
 	connections *connections
-	http        *http.Server
+	http        *http.Server // nil where connections are passed through
 }
 
 // listen opens a port and serves it.
-func (r *Replica) listen(number int32, secure bool) (*server, error) {
+func (r *Replica) listen(number int32, kind portKind) (*server, error) {
 	host := ""
 	if r.options.Address.IsValid() {
 		host = r.options.Address.String()
@@ -32,11 +32,14 @@ func (r *Replica) listen(number int32, secure bool) (*server, error) {
 		return nil, err
 	}
 	open := &connections{Listener: listener, open: map[*connection]bool{}}
-	s := &server{tls: secure, connections: open, http: &http.Server{
-		Handler: r.handler(number), ReadHeaderTimeout: time.Minute, ErrorLog: quiet, Protocols: new(http.Protocols),
-	}}
+	s := &server{kind: kind, connections: open}
+	if kind == passedPort {
+		go r.pass(number, open)
+		return s, nil
+	}
+	s.http = &http.Server{Handler: r.handler(number), ReadHeaderTimeout: time.Minute, ErrorLog: quiet, Protocols: new(http.Protocols)}
 	s.http.Protocols.SetHTTP1(true)
-	if secure {
+	if kind == securePort {
 		s.http.Protocols.SetHTTP2(true)
 		s.http.TLSConfig = &tls.Config{GetCertificate: r.certificates(number)}
 		go s.http.ServeTLS(open, "", "")
@@ -50,12 +53,16 @@ func (r *Replica) listen(number int32, secure bool) (*server, error) {
 // closeLimit is how long requests have to end when their port closes.
 const closeLimit = time.Second
 
-// close frees a port at once, and lets its requests end for a while. It is
-// called with the lock.
+// close frees a port at once, and lets its requests end for a while; what is
+// passed through ends with it. It is called with the lock.
 func (r *Replica) close(number int32) {
 	s := r.servers[number]
 	delete(r.servers, number)
 	s.connections.Close()
+	if s.http == nil {
+		s.connections.drop()
+		return
+	}
 	r.closing.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 		defer cancel()

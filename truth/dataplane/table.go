@@ -20,10 +20,29 @@ type table struct {
 	backends map[string]config.Backend // as they were told
 }
 
-// A port serves the listeners that share it: all with TLS, or all without.
+// A portKind is what a replica does with the connections of a port.
+type portKind uint8
+
+const (
+	plainPort  portKind = iota
+	securePort          // TLS ends here
+	passedPort          // TLS is passed through
+)
+
+func kindOf(l *config.Listener) portKind {
+	switch {
+	case l.Passthrough:
+		return passedPort
+	case l.TLS:
+		return securePort
+	}
+	return plainPort
+}
+
+// A port serves the listeners that share it, which are of one kind.
 type port struct {
 	number    int32 // of the listeners, not where the replica listens
-	tls       bool
+	kind      portKind
 	listeners []*listener // most specific hostname first
 }
 
@@ -55,11 +74,11 @@ func compile(s *config.Snapshot) (*table, error) {
 		l := &s.Listeners[i]
 		p := t.ports[l.Port]
 		if p == nil {
-			p = &port{number: l.Port, tls: l.TLS}
+			p = &port{number: l.Port, kind: kindOf(l)}
 			t.ports[l.Port] = p
 		}
-		if p.tls != l.TLS {
-			return nil, fmt.Errorf("listener %s: port %d cannot be both with and without TLS", l.Name, l.Port)
+		if p.kind != kindOf(l) {
+			return nil, fmt.Errorf("listener %s: port %d has a listener of another protocol", l.Name, l.Port)
 		}
 		compiled, err := compileListener(l, backends)
 		if err != nil {

@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -58,44 +57,43 @@ func (t *table) live(before *table, now time.Time, keep bool) {
 	}
 }
 
-// spoil does with a request that came in what faults want, and tells whether
-// that was all.
-func (r *Replica) spoil(w http.ResponseWriter, request *http.Request) bool {
+// spoil does with a visit what faults want, and tells whether that was all.
+func (r *Replica) spoil(v visit) bool {
 	f, n := r.options.Faults.Now(), r.wrong.requests.Add(1)
 	switch {
 	case f.Dead(n):
 		r.wrong.injected.Add("deadAfter")
-		<-request.Context().Done() // its client gave up
+		v.hold()
 		return true
 	case f.Drops(n):
 		r.wrong.injected.Add("dropEvery")
-		reset(w)
+		v.reset()
 		return true
 	case f.Refuses(n):
 		r.wrong.injected.Add("errorEvery")
-		refuse(w)
+		v.refuse(http.StatusServiceUnavailable)
 		return true
 	}
 	if wait := f.Hangs(n); wait > 0 {
 		r.wrong.injected.Add("hangEvery")
-		_ = pause(request.Context(), wait) // whoever gave up needs no answer
+		_ = pause(v.context(), wait) // whoever gave up needs no answer
 	}
-	r.slow(request.Context(), f)
+	r.slow(v.context(), f)
 	return false
 }
 
-// spoilMatch does with a request that a rule matches what faults want, and
-// tells whether that was all.
-func (r *Replica) spoilMatch(w http.ResponseWriter, request *http.Request, p *port, l *listener, matched *rule) bool {
+// spoilMatch does with a visit that a rule matches what faults want, and tells
+// whether that was all.
+func (r *Replica) spoilMatch(v visit, p *port, l *listener, matched *rule) bool {
 	f, n, now := r.options.Faults.Now(), r.wrong.matches.Add(1), time.Now()
 	if f.Warms(now.Sub(matched.life.began)) {
 		r.wrong.injected.Add("errorsOnChange")
-		refuse(w)
+		v.refuse(http.StatusServiceUnavailable)
 		return true
 	}
 	if old := matched.life.relapse(f, now); old != nil {
 		r.wrong.injected.Add("flaps")
-		r.serveOld(w, request, p.number, old)
+		r.serveOld(v, p.number, old)
 		return true
 	}
 	if !f.Misroutes(n) {
@@ -106,7 +104,7 @@ func (r *Replica) spoilMatch(w http.ResponseWriter, request *http.Request, p *po
 		return false
 	}
 	r.wrong.injected.Add("misroute")
-	r.apply(w, request, p, other)
+	v.apply(p, other)
 	return true
 }
 
@@ -124,18 +122,18 @@ func (life *life) relapse(f fault.Faults, now time.Time) *table {
 	return nil
 }
 
-// serveOld serves a request as an old table wants it.
-func (r *Replica) serveOld(w http.ResponseWriter, request *http.Request, number int32, old *table) {
-	q := newQuery(request)
+// serveOld serves a visit as an old table wants it.
+func (r *Replica) serveOld(v visit, number int32, old *table) {
+	q := v.query()
 	if p := old.ports[number]; p != nil {
 		if l := p.listener(q.host); l != nil {
 			if e := l.find(q); e != nil {
-				r.apply(w, request, p, e.rule)
+				v.apply(p, e.rule)
 				return
 			}
 		}
 	}
-	http.NotFound(w, request)
+	v.refuse(http.StatusNotFound)
 }
 
 // other is a rule of another route, in turn, or nil.
@@ -148,8 +146,6 @@ func (l *listener) other(than *rule, n int64) *rule {
 	return nil
 }
 
-func refuse(w http.ResponseWriter) { http.Error(w, "fault", http.StatusServiceUnavailable) }
-
 // reset ends a request's connection without an answer: of HTTP/1.1 with a
 // reset, of HTTP/2 its stream.
 func reset(w http.ResponseWriter) {
@@ -157,8 +153,5 @@ func reset(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // what net/http ends a stream for
 	}
-	if plain, ok := innermost(open).(*net.TCPConn); ok {
-		_ = plain.SetLinger(0) // it is closed either way
-	}
-	_ = open.Close()
+	abort(open)
 }
