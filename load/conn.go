@@ -128,7 +128,7 @@ func (c *conn) connected(errno unix.Errno) {
 		return
 	}
 	c.state, c.begun = handshaking, now
-	c.secure = newSecure(c, c.lane.tls)
+	c.secure = newSecure(&c.out, c.loop.buffer(), c.loop.scratch, c.lane.tls)
 	c.advance()
 }
 

@@ -15,10 +15,10 @@ import (
 // crypto/tls hands through and forgets.
 type secure struct {
 	conn  *tls.Conn
-	owner *conn
-	feed  []byte // came, and crypto/tls has not read it
-	plain []byte // scratch: what is to be sealed
-	room  []byte // scratch: what was opened
+	out   *[]byte // takes what is to be sent
+	feed  []byte  // came, and crypto/tls has not read it
+	plain []byte  // scratch: what is to be sealed
+	room  []byte  // scratch: what was opened
 
 	blocking bool // the handshake's reads wait
 	yield    func(struct{}) bool
@@ -38,8 +38,9 @@ func (dry) Error() string   { return "no bytes yet" }
 func (dry) Timeout() bool   { return true }
 func (dry) Temporary() bool { return true }
 
-func newSecure(c *conn, config *tls.Config) *secure {
-	s := &secure{owner: c, feed: c.loop.buffer(), room: c.loop.scratch}
+// newSecure begins TLS. Its feed and its room are buffers to work with.
+func newSecure(out *[]byte, feed, room []byte, config *tls.Config) *secure {
+	s := &secure{out: out, feed: feed, room: room}
 	s.conn = tls.Client((*feeder)(s), config)
 	s.blocking = true
 	s.next, s.stop = iter.Pull(func(yield func(struct{}) bool) {
@@ -115,7 +116,7 @@ func (f *feeder) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (f *feeder) Write(p []byte) (int, error) {
-	f.owner.out = append(f.owner.out, p...)
+	*f.out = append(*f.out, p...)
 	return len(p), nil
 }
 
