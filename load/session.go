@@ -75,6 +75,18 @@ func NewSession(t Target, p Protocol, config *tls.Config) (*Session, error) {
 	return s, nil
 }
 
+// Turn makes another target's request the one to be made; the name that a
+// handshake asked for stays as it is.
+func (s *Session) Turn(t Target, p Protocol) error {
+	requests, _, err := t.requests(p)
+	if err != nil {
+		return err
+	}
+	s.request = requests[0]
+	s.request.render()
+	return nil
+}
+
 // Open begins anew, for another socket.
 func (s *Session) Open() {
 	s.Close()

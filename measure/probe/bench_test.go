@@ -22,13 +22,30 @@ func TestMain(m *testing.M) {
 	if os.Getenv(replicaProcess) == "" {
 		os.Exit(m.Run())
 	}
-	s, err := listen(func(*request) string { return oldAnswer })
+	address, err := serveOld(os.Getenv(replicaProcess))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(s.listener.Addr())
+	fmt.Println(address)
 	select {}
+}
+
+// serveOld is a replica that gives the old answer for ever, or for TLS, which
+// costs only where it is served, the new one.
+func serveOld(protocol string) (address netip.AddrPort, err error) {
+	switch protocol {
+	case "grpc":
+		address, _, _, err = serveGRPC(func() bool { return false })
+	case "tls":
+		address, _, err = serveTLS(func() bool { return true })
+	default:
+		var s *server
+		if s, err = listen(func(*request) string { return oldAnswer }); err == nil {
+			address = s.target("").Address
+		}
+	}
+	return address, err
 }
 
 // BenchmarkProbing probes three replicas on both kinds of connections for some
@@ -36,14 +53,19 @@ func TestMain(m *testing.M) {
 // and how late its probes are. Where the machine is busy otherwise, so are the
 // numbers.
 func BenchmarkProbing(b *testing.B) {
-	run := func(name string, options Options) {
+	ask := func(name, protocol string, q Question, options Options) {
 		options.Dense, options.Limit = time.Minute, 4*time.Second
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				benchmarkProbing(b, options)
+				benchmarkProbing(b, protocol, q, options)
 			}
 		})
 	}
+	run := func(name string, options Options) { ask(name, "http", question(), options) }
+	ask("grpc-both", "grpc", grpcQuestion(), Options{})
+	served := tlsQuestion()
+	served.Old, served.New = served.New, served.Old
+	ask("tls-new-4ms", "tls", served, Options{Connections: Fresh, FreshStep: 4 * time.Millisecond})
 	run("both", Options{})
 	run("both-realtime", Options{Realtime: true})
 	run("both-new-5ms", Options{FreshStep: 5 * time.Millisecond})
@@ -52,11 +74,11 @@ func BenchmarkProbing(b *testing.B) {
 	run("new", Options{Connections: Fresh})
 }
 
-func benchmarkProbing(b *testing.B, options Options) {
+func benchmarkProbing(b *testing.B, protocol string, q Question, options Options) {
 	var targets []Target
 	for n := range 3 {
 		process := exec.Command(os.Args[0])
-		process.Env = append(os.Environ(), replicaProcess+"=1")
+		process.Env = append(os.Environ(), replicaProcess+"="+protocol)
 		out, err := process.StdoutPipe()
 		if err != nil {
 			b.Fatal(err)
@@ -74,7 +96,7 @@ func benchmarkProbing(b *testing.B, options Options) {
 		}
 		targets = append(targets, Target{fmt.Sprint("replica-", n), netip.MustParseAddrPort(strings.TrimSpace(line))})
 	}
-	i, err := Start(question(), targets, options)
+	i, err := Start(q, targets, options)
 	if err != nil {
 		b.Fatal(err)
 	}

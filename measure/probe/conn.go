@@ -2,6 +2,7 @@ package probe
 
 import (
 	"errors"
+	"io"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,8 +36,9 @@ type conn struct {
 	inquiry  *Inquiry
 	sample   Sample // instants since the loop's epoch
 	deadline time.Duration
-	written  int
-	response load.Response
+	speaker  speaker
+	manner   manner
+	out      []byte // is to be sent
 	buffer   []byte
 	filled   int
 }
@@ -49,15 +51,34 @@ func (c *conn) busy() bool { return c.phase != idle }
 
 // probe begins the probe that was due then.
 func (c *conn) probe(due, now time.Duration) {
-	c.inquiry, c.orphan, c.phase = c.loop.inquiry, false, writing
+	c.prepare(c.loop.inquiry)
+	c.orphan, c.phase = false, writing
 	c.sample = Sample{Due: due, Began: now, Sent: now}
 	c.deadline = now + c.loop.options.Timeout
-	c.written, c.filled = 0, 0
-	c.response.Reset(c.inquiry.question.Method == "HEAD")
 	if !c.open && !c.connect() {
 		return
 	}
+	request, err := c.speaker.ask()
+	c.out, c.filled = append(c.out, request...), 0
+	if err != nil {
+		c.fail(err, c.loop.now())
+		return
+	}
 	c.write()
+}
+
+// prepare makes the question of an inquiry the one that the connection asks.
+func (c *conn) prepare(i *Inquiry) {
+	if c.inquiry == i {
+		return
+	}
+	c.inquiry = i
+	if m := i.question.manner(); c.speaker == nil || c.manner != m {
+		c.close()
+		c.manner, c.speaker = m, i.speaker()
+		return
+	}
+	c.speaker.turn(&i.question)
 }
 
 func (c *conn) connect() bool {
@@ -65,6 +86,7 @@ func (c *conn) connect() bool {
 		c.lane.reconnects = append(c.lane.reconnects, c.loop.now())
 	}
 	c.tag++
+	c.speaker.open()
 	var err error
 	if c.wire, err = dial(c.lane.target.Address); err == nil {
 		c.open, c.used = true, true
@@ -83,7 +105,7 @@ func (c *conn) event(flags uint32) {
 	if !c.open {
 		return
 	}
-	if c.phase == writing {
+	if len(c.out) > 0 {
 		c.write()
 	}
 	if c.open && c.phase != writing && flags&(unix.EPOLLIN|ended) != 0 {
@@ -93,25 +115,26 @@ func (c *conn) event(flags uint32) {
 
 const ended = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 
-// write hands the request to the kernel, as far as it will take it.
+// write hands what is to be sent to the kernel, as far as it will take it.
 func (c *conn) write() {
-	for c.phase == writing {
-		rest := c.inquiry.request[c.written:]
+	for rest := c.out; len(rest) > 0; {
 		now := c.loop.now()
 		n, err := c.wire.write(rest)
 		if errors.Is(err, unix.EAGAIN) {
-			return // still connecting
+			c.out = c.out[:copy(c.out, rest)]
+			return // still connecting, or there is no room
 		}
 		if err != nil {
-			c.fail(err, c.loop.now())
+			c.lost(err, c.loop.now())
 			return
 		}
-		if c.written == 0 {
+		if c.phase == writing && c.sample.Sent == c.sample.Began {
 			c.sample.Sent = now
 		}
-		if c.written += n; c.written == len(c.inquiry.request) {
-			c.phase = reading
-		}
+		rest = rest[n:]
+	}
+	if c.out = c.out[:0]; c.phase == writing {
+		c.phase = reading
 	}
 }
 
@@ -125,44 +148,54 @@ func (c *conn) read(ended bool) {
 		switch {
 		case errors.Is(err, unix.EAGAIN):
 			return
-		case c.phase == idle:
-			c.lane.idleCloses = append(c.lane.idleCloses, now)
-			c.close()
-			return
 		case err != nil:
-			c.fail(err, now)
+			c.lost(err, now)
+			return
+		case n == 0 && c.phase == idle:
+			c.lost(io.EOF, now)
 			return
 		case n == 0:
 			c.endOfStream(now)
 			return
 		}
 		c.filled += n
-		c.parse(now)
+		c.hear(now)
 		if n < len(room) && !ended {
 			return
 		}
 	}
 }
 
-func (c *conn) parse(now time.Duration) {
-	used, done, err := c.response.Parse(c.buffer[:c.filled], c.filled == len(c.buffer))
+// hear gives the speaker what has come. Where the other side says something
+// while no probe is on its way, it may want an answer to that.
+func (c *conn) hear(now time.Duration) {
+	used, reply, done, err := c.speaker.hear(c.buffer[:c.filled], c.filled == len(c.buffer))
+	c.filled = copy(c.buffer, c.buffer[used:c.filled])
 	if err != nil {
+		c.lost(err, now)
+		return
+	}
+	if done && c.phase != idle {
+		c.complete(now)
+	}
+	if c.open && len(reply) > 0 {
+		c.out = append(c.out, reply...)
+		c.write()
+	}
+}
+
+// lost ends a connection: with the probe that it carries, if there is one.
+func (c *conn) lost(err error, now time.Duration) {
+	if c.phase != idle {
 		c.fail(err, now)
 		return
 	}
-	c.filled = copy(c.buffer, c.buffer[used:c.filled])
-	if !done {
-		return
-	}
-	if c.filled > 0 {
-		c.fail(load.ErrUnasked, now)
-		return
-	}
-	c.complete(now)
+	c.lane.idleCloses = append(c.lane.idleCloses, now)
+	c.close()
 }
 
 func (c *conn) endOfStream(now time.Duration) {
-	if c.response.EOF() {
+	if c.speaker.end() {
 		c.complete(now)
 		return
 	}
@@ -171,19 +204,23 @@ func (c *conn) endOfStream(now time.Duration) {
 }
 
 func (c *conn) complete(now time.Duration) {
-	verdict, class := c.inquiry.question.classify(&c.response)
-	e := Example{Class: class, Status: c.response.Status}
+	status, origin := c.speaker.answer()
+	verdict, class := c.inquiry.question.classify(status, origin)
+	e := Example{Class: class, Status: status}
 	if verdict == Wrong {
-		e.Marker = c.response.Marker.Marker()
+		e.Marker = origin.Marker()
 	}
 	c.end(verdict, e, now)
-	if c.lane.kind == Fresh || c.response.Close {
+	if c.lane.kind == Fresh || !c.speaker.reusable() {
 		c.close()
 	}
 }
 
 func (c *conn) fail(err error, now time.Duration) {
 	class := load.ClassOf(err)
+	if c.open && !c.speaker.secured() && (class == load.Other || class == load.Malformed) {
+		class = load.TLS // it has no classes of its own for what goes wrong
+	}
 	c.finish(Example{Class: class, Text: err.Error()}, now)
 	c.close()
 }
@@ -198,7 +235,7 @@ func (c *conn) timeOut(now time.Duration) {
 }
 
 func (c *conn) finish(e Example, now time.Duration) {
-	c.end(c.inquiry.question.classifyFailure(e.Class), e, now)
+	c.end(c.inquiry.question.classifyFailure(e.Class, c.speaker.secured()), e, now)
 }
 
 // end records the probe, unless nobody asks any more.
@@ -215,9 +252,10 @@ func (c *conn) end(verdict Verdict, e Example, now time.Duration) {
 
 // close gives the socket up, with a reset where it is still connected.
 func (c *conn) close() {
-	c.phase, c.filled = idle, 0
+	c.phase, c.filled, c.out = idle, 0, c.out[:0]
 	if c.open {
 		c.open = false
+		c.speaker.close()
 		c.wire.close()
 	}
 }

@@ -46,8 +46,11 @@ func (p *Prober) Ask(question Question) (*Inquiry, error) {
 	if err := question.validate(); err != nil {
 		return nil, err
 	}
+	if _, err := question.speaker(); err != nil {
+		return nil, err
+	}
 	i := &Inquiry{
-		loop: p.loop, question: question, request: question.request(),
+		loop: p.loop, question: question,
 		old: make(chan struct{}), done: make(chan struct{}),
 	}
 	answer := make(chan error, 1)
@@ -83,7 +86,6 @@ type Inquiry struct {
 	loop     *loop
 	owned    *Prober
 	question Question
-	request  []byte
 
 	old  chan struct{} // closed when every lane shows the old state
 	done chan struct{} // closed when outcome is there
@@ -92,6 +94,15 @@ type Inquiry struct {
 
 	release sync.Once
 	closing error
+}
+
+// speaker asks the question on a connection of its own.
+func (i *Inquiry) speaker() speaker {
+	s, err := i.question.speaker()
+	if err != nil {
+		panic(fmt.Sprintf("question for %s: %v", i.question.Host, err)) // it was validated
+	}
+	return s
 }
 
 // ErrOtherState is in the error of Old where a target does answer, or refuses

@@ -23,8 +23,15 @@ type Question struct {
 	Host string
 	// Path is "/" where empty.
 	Path string
-	// Method is GET where empty. A probe has no body.
+	// Method is GET where empty, and POST with gRPC. A probe has no body, and a
+	// gRPC call an empty message.
 	Method string
+	// Protocol is HTTP/1.1 where empty, or gRPC, whose Path names a service and
+	// a method.
+	Protocol load.Protocol
+	// TLS is spoken first, and Host is the name that its handshake asks for. Who
+	// is at the other end is told by the answer, not by the certificate.
+	TLS bool
 	// Header holds further fields, as name and value.
 	Header [][2]string
 	// Old is the state before the change.
@@ -58,6 +65,9 @@ type State struct {
 	// Refused says that a refused connection shows the state too: some data
 	// planes open a port only with the first route behind it.
 	Refused bool
+	// Closed says that a connection which ends before TLS is agreed on shows the
+	// state: what becomes of one that no route takes. Its Status may be 0.
+	Closed bool
 }
 
 // Serves is the state in which a route answers: status 200 and its marker.
@@ -67,9 +77,15 @@ func Serves(m marker.Marker) State { return State{Status: 200, Marker: m} }
 // there is no route.
 func Answers(status int) State { return State{Status: status} }
 
+// Closes is the state in which no connection for TLS is taken.
+func Closes() State { return State{Closed: true} }
+
 // String is for people: "status 200, route a generation 2".
 func (s State) String() string {
 	text := fmt.Sprintf("status %d", s.Status)
+	if s.Closed {
+		text = "connection closed"
+	}
 	if s.Marker != (marker.Marker{}) {
 		text += ", " + s.Marker.String()
 	}
@@ -79,26 +95,32 @@ func (s State) String() string {
 	return text
 }
 
-func (s *State) shows(r *load.Response) bool {
-	return r.Status == s.Status && r.Marker.Match(&s.Marker)
+func (s *State) shows(status int, origin *marker.Fields) bool {
+	return status == s.Status && origin.Match(&s.Marker)
 }
 
 // classify says what a complete answer shows.
-func (q *Question) classify(r *load.Response) (Verdict, load.Class) {
+func (q *Question) classify(status int, origin *marker.Fields) (Verdict, load.Class) {
 	switch {
-	case q.New.shows(r):
+	case q.New.shows(status, origin):
 		return Right, load.OK
-	case q.Old.shows(r):
+	case q.Old.shows(status, origin):
 		return Old, load.OK
-	case r.Status == q.New.Status, r.Status == q.Old.Status, r.Status/100 == 2 && !r.Marker.Empty():
+	case status == q.New.Status, status == q.Old.Status, status/100 == 2 && !origin.Empty():
 		return Wrong, load.WrongMarker
 	}
-	return Wrong, load.ClassOfStatus(r.Status)
+	return Wrong, load.ClassOfStatus(status)
 }
 
-// classifyFailure says what a probe without a complete answer shows.
-func (q *Question) classifyFailure(class load.Class) Verdict {
+// classifyFailure says what a probe without a complete answer shows; secured,
+// whether TLS was agreed on, where it is spoken.
+func (q *Question) classifyFailure(class load.Class, secured bool) Verdict {
+	closed := !secured && (class == load.EOF || class == load.Reset || class == load.TLS)
 	switch {
+	case closed && q.New.Closed:
+		return Right
+	case closed && q.Old.Closed:
+		return Old
 	case class == load.Refused && q.New.Refused:
 		return Right
 	case class == load.Refused && q.Old.Refused:
@@ -113,8 +135,14 @@ func (q *Question) setDefaults() {
 	if q.Path == "" {
 		q.Path = "/"
 	}
+	if q.Protocol == "" {
+		q.Protocol = load.HTTP1
+	}
 	if q.Method == "" {
 		q.Method = "GET"
+		if q.Protocol == load.GRPC {
+			q.Method = "POST"
+		}
 	}
 }
 
@@ -145,19 +173,25 @@ func (q *Question) validate() error {
 		}
 	}
 	for name, s := range map[string]State{"old": q.Old, "new": q.New} {
-		if s.Status < 200 || s.Status > 999 {
+		switch {
+		case s.Closed && !q.TLS:
+			problems = append(problems, fmt.Errorf("the %s state is a connection that is closed before TLS, which is not spoken", name))
+		case (s.Status < 200 || s.Status > 999) && !(s.Closed && s.Status == 0):
 			problems = append(problems, fmt.Errorf("the %s state has status %d, want 200 to 999", name, s.Status))
 		}
 	}
 	if q.overlap() {
 		problems = append(problems, fmt.Errorf("an answer can show both the old state (%s) and the new one (%s)", q.Old, q.New))
 	}
+	if q.Protocol != load.HTTP1 && q.Protocol != load.GRPC {
+		problems = append(problems, fmt.Errorf("protocol %q, want %s or %s", q.Protocol, load.HTTP1, load.GRPC))
+	}
 	return errors.Join(problems...)
 }
 
 // overlap reports whether one answer could show both states.
 func (q *Question) overlap() bool {
-	if q.Old.Refused && q.New.Refused {
+	if q.Old.Refused && q.New.Refused || q.Old.Closed && q.New.Closed {
 		return true
 	}
 	if q.Old.Status != q.New.Status {
