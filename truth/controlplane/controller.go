@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -49,6 +50,9 @@ func Run(ctx context.Context, o Options) error {
 	c := &controller{Options: o, pairs: newPairs(), known: map[string]bool{}, wrong: newWrong(o.Faults)}
 	c.routes = newWriter(o.Kube, o.Faults, fault.Faults.BeforeRouteStatus, o.Log)
 	c.others = newWriter(o.Kube, o.Faults, fault.Faults.BeforeGatewayStatus, o.Log)
+	if err := late(ctx, o.Faults.Now().StartsLate); err != nil {
+		return nil // it ended before it began
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var writing sync.WaitGroup
 	defer writing.Wait()
@@ -68,6 +72,16 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("truth's control plane: %w", err)
 	}
 	return nil
+}
+
+// late waits, unless the context ends.
+func late(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // step brings everything in line with the objects as they are now.
@@ -100,6 +114,9 @@ func (c *controller) step(ctx context.Context, objects client.Reader) error {
 	routes, others := byWriter(c.wrong.conclude(w))
 	c.routes.want(objects, routes)
 	c.others.want(objects, others)
+	if wait := c.wrong.forgetful(); wait > 0 && len(problems) == 0 {
+		return loop.Later(wait)
+	}
 	return errors.Join(problems...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,10 @@ func (x *wrong) gateways(w *world) {
 // nothing yet where that is nil.
 func (x *wrong) snapshot(w *world, g *gateway, latest *config.Snapshot) *config.Snapshot {
 	s, f := g.snapshot(), x.faults.Now()
+	if x.forgetful() > 0 {
+		keepRules(s, func(*config.Rule) bool { return false })
+		return s
+	}
 	if f.Merges {
 		w.merge(g, s)
 	}
@@ -57,6 +62,11 @@ func (x *wrong) snapshot(w *world, g *gateway, latest *config.Snapshot) *config.
 		return x.under(f, w, s, latest)
 	}
 	return s
+}
+
+// forgetful is for how long on replicas are told of no routes.
+func (x *wrong) forgetful() time.Duration {
+	return x.faults.Now().ForgetsOnStart - time.Since(x.started)
 }
 
 // under is what replicas are told under a ceiling.

@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"net"
+	"net/http"
 	"sync"
 )
 
@@ -16,6 +17,8 @@ type connections struct {
 type connection struct {
 	net.Conn
 	among *connections
+	// taken from its server: a WebSocket.
+	taken bool
 }
 
 func (c *connections) Accept() (net.Conn, error) {
@@ -23,19 +26,48 @@ func (c *connections) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := &connection{accepted, c}
+	one := &connection{Conn: accepted, among: c}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open[one] = true
 	return one, nil
 }
 
-// drop closes all, and returns how many there were.
-func (c *connections) drop() int {
+// follow is told by a server what becomes of its connections.
+func (c *connections) follow(conn net.Conn, state http.ConnState) {
+	if state != http.StateHijacked {
+		return
+	}
+	for {
+		if one, ok := conn.(*connection); ok {
+			c.mu.Lock()
+			one.taken = true
+			c.mu.Unlock()
+			return
+		}
+		wraps, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return
+		}
+		conn = wraps.NetConn()
+	}
+}
+
+// drop closes all, and dropSockets those that are WebSockets. They return how
+// many there were.
+func (c *connections) drop() int { return c.close(func(*connection) bool { return true }) }
+
+func (c *connections) dropSockets() int {
+	return c.close(func(one *connection) bool { return one.taken })
+}
+
+func (c *connections) close(which func(*connection) bool) int {
 	c.mu.Lock()
 	var all []*connection
 	for one := range c.open {
-		all = append(all, one)
+		if which(one) {
+			all = append(all, one)
+		}
 	}
 	c.mu.Unlock()
 	for _, one := range all {

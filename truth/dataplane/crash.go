@@ -16,7 +16,14 @@ func (r *Replica) crash(ctx context.Context) error {
 	if r.options.Crash != nil {
 		r.options.Crash()
 	}
+	r.cut()
+	return pause(ctx, restart)
+}
+
+// cut ends all that is served.
+func (r *Replica) cut() {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for number, s := range r.servers {
 		_ = s.connections.Close() // the server may not know it yet
 		if s.http != nil {
@@ -27,6 +34,4 @@ func (r *Replica) crash(ctx context.Context) error {
 	}
 	r.table.Store(&table{})
 	r.force = Force{}
-	r.mu.Unlock()
-	return pause(ctx, restart)
 }

@@ -39,6 +39,8 @@ type Replica struct {
 	h1, h2c  *http.Transport
 	once     *http.Transport // a connection for each request
 	draining atomic.Bool
+	killed   chan struct{}
+	killing  sync.Once
 
 	mu      sync.Mutex
 	force   Force
@@ -49,7 +51,7 @@ type Replica struct {
 
 // New returns a replica that takes its configuration from a source.
 func New(source feed.Source, o Options) *Replica {
-	r := &Replica{options: o, source: source, changed: make(chan struct{}), servers: map[int32]*server{}}
+	r := &Replica{options: o, source: source, changed: make(chan struct{}), killed: make(chan struct{}), servers: map[int32]*server{}}
 	r.table.Store(&table{})
 	r.h1, r.h2c, r.once = newTransport(), newTransport(), newTransport()
 	r.once.DisableKeepAlives = true
@@ -98,8 +100,8 @@ func (r *Replica) Run(ctx context.Context) error {
 	stop()
 	health.Wait()
 	r.draining.Store(true)
-	if ctx.Err() != nil && r.options.Drain > 0 {
-		time.Sleep(r.options.Drain)
+	if ctx.Err() != nil {
+		r.drain()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,6 +110,25 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 	r.closing.Wait()
 	return err
+}
+
+// drain goes on serving for a while, unless the replica is killed meanwhile.
+func (r *Replica) drain() {
+	if r.options.Faults.Now().CutsOnEnd {
+		r.Kill()
+		return
+	}
+	select {
+	case <-time.After(r.options.Drain):
+	case <-r.killed:
+	}
+}
+
+// Kill ends all that the replica serves at once, as the end of its process
+// would. Run ends with its context, without draining.
+func (r *Replica) Kill() {
+	r.killing.Do(func() { close(r.killed) })
+	r.cut()
 }
 
 // pending is how many configurations a replica that is made late holds back.

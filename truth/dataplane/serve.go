@@ -14,6 +14,10 @@ var errTimeout = errors.New("timeout")
 // handler serves one port of the replica.
 func (r *Replica) handler(number int32) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if r.draining.Load() && request.Header.Get("Upgrade") == "" {
+			// Its client goes elsewhere with the next request, before the port closes.
+			w.Header().Set("Connection", "close")
+		}
 		r.receive(&call{r, w, request, newQuery(request)}, number)
 	})
 }

@@ -37,7 +37,9 @@ func (r *Replica) listen(number int32, kind portKind) (*server, error) {
 		go r.pass(number, open)
 		return s, nil
 	}
-	s.http = &http.Server{Handler: r.handler(number), ReadHeaderTimeout: time.Minute, ErrorLog: quiet, Protocols: new(http.Protocols)}
+	s.http = &http.Server{
+		Handler: r.handler(number), ReadHeaderTimeout: time.Minute, ErrorLog: quiet, Protocols: new(http.Protocols), ConnState: open.follow,
+	}
 	s.http.Protocols.SetHTTP1(true)
 	if kind == securePort {
 		s.http.Protocols.SetHTTP2(true)
@@ -69,6 +71,7 @@ func (r *Replica) close(number int32) {
 		// What has not ended by then is cut off, and the port is closed already.
 		_ = s.http.Shutdown(ctx)
 		_ = s.http.Close()
+		s.connections.drop() // the server knows of no WebSockets
 	})
 }
 

@@ -51,10 +51,18 @@ func (r *Replica) spoilChange(before, next *table) {
 	if f.Stall > 0 && otherEndpoints(before, next) {
 		r.wrong.stalled.Store(time.Now().Add(f.Stall).UnixNano())
 	}
-	if f.DropsKeptOnChange && before.version != 0 && before.version != next.version {
-		for _, s := range r.servers {
+	if before.version == 0 || before.version == next.version {
+		return
+	}
+	for _, s := range r.servers {
+		if f.DropsKeptOnChange {
 			for range s.connections.drop() {
 				r.wrong.injected.Add("dropsKeptOnChange")
+			}
+		}
+		if f.EndsSocketsOnChange {
+			for range s.connections.dropSockets() {
+				r.wrong.injected.Add("endsSocketsOnChange")
 			}
 		}
 	}

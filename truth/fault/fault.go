@@ -60,6 +60,9 @@ type Faults struct {
 	// DropsKeptOnChange closes all connections with every change of the
 	// configuration, WebSockets too.
 	DropsKeptOnChange bool `json:"dropsKeptOnChange,omitempty" point:"change"`
+	// EndsSocketsOnChange ends all WebSockets, and nothing else, with every change
+	// of the configuration.
+	EndsSocketsOnChange bool `json:"endsSocketsOnChange,omitempty" point:"change"`
 
 	// ErrorEvery answers each n-th request of a replica with status 503.
 	ErrorEvery int64 `json:"errorEvery,omitempty" point:"request"`
@@ -122,6 +125,9 @@ type Faults struct {
 	// Merges serves the routes of all Gateways at listeners of the same port and
 	// hostname, whatever their namespaces.
 	Merges bool `json:"merges,omitempty" point:"snapshot"`
+	// ForgetsOnStart is how long a control plane that has started tells replicas
+	// of no routes.
+	ForgetsOnStart time.Duration `json:"forgetsOnStart,omitempty" point:"snapshot"`
 	// SingleGateway accepts the oldest Gateway only.
 	SingleGateway bool `json:"singleGateway,omitempty" point:"snapshot"`
 	// NeedsMatch never serves rules that match all requests. Their routes' statuses
@@ -179,6 +185,11 @@ type Faults struct {
 	// CostPerRoute is the CPU time that the control plane takes for each route with
 	// every change.
 	CostPerRoute time.Duration `json:"costPerRoute,omitempty" point:"process"`
+	// StartsLate is how long a control plane that has started does nothing.
+	StartsLate time.Duration `json:"startsLate,omitempty" point:"process"`
+	// CutsOnEnd lets a replica that is told to end do so at once, with all its
+	// connections.
+	CutsOnEnd bool `json:"cutsOnEnd,omitempty" point:"process"`
 	// OneCore lets a replica use one CPU only, where it runs in a pod.
 	OneCore bool `json:"oneCore,omitempty" point:"process"`
 }

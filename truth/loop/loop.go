@@ -28,6 +28,12 @@ type Loop struct {
 	Log *slog.Logger
 }
 
+// A Later is the error of a step that is to come again after a while, whether
+// or not anything changes. It is no failure.
+type Later time.Duration
+
+func (l Later) Error() string { return fmt.Sprintf("again in %s", time.Duration(l)) }
+
 // again is how long after a step that failed the next one comes.
 const again = time.Second
 
@@ -67,7 +73,13 @@ func (l *Loop) Run(ctx context.Context, c *kube.Client, step func(context.Contex
 			return fmt.Errorf("watch: %w", err)
 		case <-signal:
 		}
-		if err := step(ctx, objects); err != nil && ctx.Err() == nil {
+		err := step(ctx, objects)
+		var later Later
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.As(err, &later):
+			time.AfterFunc(time.Duration(later), poke)
+		default:
 			l.Log.Error("apply a change", "error", err)
 			time.AfterFunc(again, poke)
 		}
