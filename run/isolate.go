@@ -17,6 +17,7 @@ import (
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 )
 
 // cleanupLimit bounds how long a trial's objects may take to go.
@@ -111,7 +112,7 @@ func (e *Executor) scenario(name string) *scenario.Scenario {
 	if e.find != nil {
 		return e.find(name)
 	}
-	return scenario.Find(name)
+	return question.Find(name)
 }
 
 // removeLeftovers removes the namespaces of attempts that a lost runner did not

@@ -9,25 +9,25 @@ import (
 	"github.com/gatemark/gatemark/measure/configdump"
 )
 
-// A configClock reads, from each replica's own configuration dump, when a
+// A ConfigClock reads, from each replica's own configuration dump, when a
 // route came into force there: a clock independent of our probing.
-type configClock struct {
+type ConfigClock struct {
 	format  configdump.Format
 	sources map[string]*configdump.Source
-	err     error
+	Err     error
 }
 
-// A configInstant is when a replica took the configuration with a route, by
+// A ConfigInstant is when a replica took the configuration with a route, by
 // its node's wall clock.
-type configInstant struct {
-	replica string
-	updated time.Time
+type ConfigInstant struct {
+	Replica string
+	Updated time.Time
 }
 
-// openConfigClock reaches every replica's dump. It says in the trial's notes
+// OpenConfigClock reaches every replica's dump. It says in the trial's notes
 // where there is none: the clock is a check, and no trial depends on it.
-func openConfigClock(ctx context.Context, t *Trial, s *stage) *configClock {
-	c := &configClock{sources: map[string]*configdump.Source{}}
+func OpenConfigClock(ctx context.Context, t *Trial, s *Stage) *ConfigClock {
+	c := &ConfigClock{sources: map[string]*configdump.Source{}}
 	dump := t.Target.ConfigDump
 	if dump == nil {
 		t.Note("The implementation has no configuration dump to hold the probes against.")
@@ -38,7 +38,7 @@ func openConfigClock(ctx context.Context, t *Trial, s *stage) *configClock {
 		t.Note("The configuration dump is in the unknown format %q.", dump.Format)
 		return c
 	}
-	for _, r := range s.replicas {
+	for _, r := range s.Replicas {
 		namespace, pod, ok := strings.Cut(r.Pod, "/")
 		if !ok {
 			continue
@@ -57,21 +57,21 @@ func openConfigClock(ctx context.Context, t *Trial, s *stage) *configClock {
 	return c
 }
 
-// read finds the route in each replica's configuration.
-func (c *configClock) read(ctx context.Context, route string) []configInstant {
-	var instants []configInstant
+// Read finds the route in each replica's configuration.
+func (c *ConfigClock) Read(ctx context.Context, route string) []ConfigInstant {
+	var instants []ConfigInstant
 	for replica, source := range c.sources {
 		at, err := c.readOne(ctx, source, route)
 		if err != nil {
-			c.err = fmt.Errorf("%s: %w", replica, err)
+			c.Err = fmt.Errorf("%s: %w", replica, err)
 			continue
 		}
-		instants = append(instants, configInstant{replica, at})
+		instants = append(instants, ConfigInstant{replica, at})
 	}
 	return instants
 }
 
-func (c *configClock) readOne(ctx context.Context, source *configdump.Source, route string) (time.Time, error) {
+func (c *ConfigClock) readOne(ctx context.Context, source *configdump.Source, route string) (time.Time, error) {
 	data, err := source.Get(ctx, c.format.Path)
 	if err != nil {
 		return time.Time{}, err
@@ -88,7 +88,8 @@ func (c *configClock) readOne(ctx context.Context, source *configdump.Source, ro
 	return time.Time{}, fmt.Errorf("route %s is in none of the %d parts of its configuration", route, len(parts))
 }
 
-func (c *configClock) close() {
+// Close ends the connections to the dumps.
+func (c *ConfigClock) Close() {
 	for _, source := range c.sources {
 		source.Close()
 	}

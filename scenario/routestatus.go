@@ -15,77 +15,78 @@ import (
 	"github.com/gatemark/gatemark/measure/history"
 )
 
-// blindLimit is how long a watch may be without a connection: versions from
+// BlindLimit is how long a watch may be without a connection: versions from
 // such a gap are stamped late.
-const blindLimit = 50 * time.Millisecond
+const BlindLimit = 50 * time.Millisecond
 
-// A routeStatus knows since when the status of each of the trial's routes is
+// A RouteStatus knows since when the status of each of the trial's routes is
 // current: accepted by an implementation for each of its parents, with its
 // references resolved, in the generation that was written.
-type routeStatus struct {
+type RouteStatus struct {
 	watcher    *history.Watcher
 	controller gatewayv1.GatewayController
 	// parents is how many of its parents have a status by the controller.
 	parents int
 
 	mu sync.Mutex
-	// current is of each route by its name, when it was so first.
-	current map[string]time.Time
+	// Current is of each route by its name, when it was so first.
+	Current map[string]time.Time
 	// since is of each version of each route.
-	since map[routeVersion]time.Time
-	// lacks is what the last status of each route, by its name, lacked.
-	lacks    map[string]string
+	since map[RouteVersion]time.Time
+	// Lacks is what the last status of each route, by its name, lacked.
+	Lacks    map[string]string
 	versions int
 	changed  chan struct{} // closed and replaced at each change of since
 }
 
-// A routeVersion is a generation of a route. A route that was deleted and made
+// A RouteVersion is a generation of a route. A route that was deleted and made
 // again is another one, with the same generations.
-type routeVersion struct {
+type RouteVersion struct {
 	uid        types.UID
 	generation int64
 }
 
-func versionOf(o client.Object) routeVersion { return routeVersion{o.GetUID(), o.GetGeneration()} }
+// VersionOf is the version that an answer of the API server shows.
+func VersionOf(o client.Object) RouteVersion { return RouteVersion{o.GetUID(), o.GetGeneration()} }
 
-// watchRouteStatus watches what a controller says about routes that have so
+// WatchRouteStatus watches what a controller says about routes that have so
 // many parents of its own.
-func watchRouteStatus(ctx context.Context, t *Trial, controller string, parents int) (*routeStatus, error) {
-	s := &routeStatus{
+func WatchRouteStatus(ctx context.Context, t *Trial, controller string, parents int) (*RouteStatus, error) {
+	s := &RouteStatus{
 		controller: gatewayv1.GatewayController(controller), parents: parents,
-		current: map[string]time.Time{}, since: map[routeVersion]time.Time{}, lacks: map[string]string{}, changed: make(chan struct{}),
+		Current: map[string]time.Time{}, since: map[RouteVersion]time.Time{}, Lacks: map[string]string{}, changed: make(chan struct{}),
 	}
 	var err error
 	s.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"), history.Options{Namespace: t.Namespace}, s.record)
 	return s, err
 }
 
-func (s *routeStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
+func (s *RouteStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if event.Type == watch.Deleted {
 		return
 	}
 	s.versions++
-	version := versionOf(event.Object)
+	version := VersionOf(event.Object)
 	if _, known := s.since[version]; known {
 		return
 	}
 	current, lack := s.judge(event.Object)
 	if !current {
-		s.lacks[event.Object.Name] = lack
+		s.Lacks[event.Object.Name] = lack
 		return
 	}
 	s.since[version] = event.At
-	if _, known := s.current[event.Object.Name]; !known {
-		s.current[event.Object.Name] = event.At
+	if _, known := s.Current[event.Object.Name]; !known {
+		s.Current[event.Object.Name] = event.At
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
 // judge tells whether a route's status is current, and otherwise what it lacks.
-func (s *routeStatus) judge(route *gatewayv1.HTTPRoute) (current bool, lack string) {
+func (s *RouteStatus) judge(route *gatewayv1.HTTPRoute) (current bool, lack string) {
 	n := 0
 	for _, parent := range route.Status.Parents {
 		if parent.ControllerName != s.controller {
@@ -104,15 +105,15 @@ func (s *routeStatus) judge(route *gatewayv1.HTTPRoute) (current bool, lack stri
 	return true, ""
 }
 
-// lack is what the status of a route lacked last.
-func (s *routeStatus) lack(name string) string {
+// Lack is what the status of a route lacked last.
+func (s *RouteStatus) Lack(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lacks[name]
+	return s.Lacks[name]
 }
 
-// accepted waits until the status of a version is current, until the deadline.
-func (s *routeStatus) accepted(ctx context.Context, version routeVersion, deadline time.Time) (time.Time, bool) {
+// Accepted waits until the status of a version is current, until the deadline.
+func (s *RouteStatus) Accepted(ctx context.Context, version RouteVersion, deadline time.Time) (time.Time, bool) {
 	timeout := time.NewTimer(time.Until(deadline))
 	defer timeout.Stop()
 	for {
@@ -133,20 +134,21 @@ func (s *routeStatus) accepted(ctx context.Context, version routeVersion, deadli
 	}
 }
 
-// instants returns since when each route's status is current.
-func (s *routeStatus) instants() map[string]time.Time {
+// Instants returns since when each route's status is current.
+func (s *RouteStatus) Instants() map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make(map[string]time.Time, len(s.current))
-	for name, at := range s.current {
+	all := make(map[string]time.Time, len(s.Current))
+	for name, at := range s.Current {
 		all[name] = at
 	}
 	return all
 }
 
-func (s *routeStatus) stop() { s.watcher.Stop() }
+// Stop ends the watch.
+func (s *RouteStatus) Stop() { s.watcher.Stop() }
 
-// gates adds to the trial what it must meet so that no version was missed.
-func (s *routeStatus) gates(t *Trial) {
-	t.Result.Gates = append(t.Result.Gates, s.watcher.Report().Gates(blindLimit)...)
+// Gates adds to the trial what it must meet so that no version was missed.
+func (s *RouteStatus) Gates(t *Trial) {
+	t.Result.Gates = append(t.Result.Gates, s.watcher.Report().Gates(BlindLimit)...)
 }

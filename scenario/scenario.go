@@ -95,18 +95,6 @@ func (v Values) Bool(name string) bool {
 	return b
 }
 
-// shorter checks that one duration leaves room within another: what must hold
-// for as long as it is waited for can never be seen, and every implementation
-// would look broken.
-func shorter(values map[string]any, short, long string) []error {
-	s, ok1 := values[short].(time.Duration)
-	l, ok2 := values[long].(time.Duration)
-	if ok1 && ok2 && s >= l {
-		return []error{fmt.Errorf("%s %s is not shorter than %s %s", short, s, long, l)}
-	}
-	return nil
-}
-
 // Invalid says that a trial is no evidence: we mismeasured, or could not
 // measure. The trial is repeated.
 type Invalid struct{ Reason error }

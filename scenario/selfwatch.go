@@ -24,7 +24,7 @@ const (
 	stallStep    = 20 * time.Millisecond
 )
 
-// A selfWatch looks at the runner's own part in what it measures, and at the
+// A SelfWatch looks at the runner's own part in what it measures, and at the
 // machine's.
 type selfWatch struct {
 	began time.Time
@@ -34,8 +34,8 @@ type selfWatch struct {
 	stalled chan time.Duration
 }
 
-// startSelfWatch is ended by gates, or by stop.
-func startSelfWatch() *selfWatch {
+// WatchSelf is ended by gates, or by stop.
+func WatchSelf() *selfWatch {
 	over, stalled := make(chan struct{}), make(chan time.Duration, 1)
 	go func() { stalled <- stalls(over) }()
 	return &selfWatch{time.Now(), processCPU(), over, stalled}
@@ -58,8 +58,8 @@ func stalls(over <-chan struct{}) time.Duration {
 	}
 }
 
-// stop ends the watch; it does nothing the second time.
-func (w *selfWatch) stop() time.Duration {
+// Stop ends the watch; it does nothing the second time.
+func (w *selfWatch) Stop() time.Duration {
 	if w.over == nil {
 		return 0
 	}
@@ -68,18 +68,18 @@ func (w *selfWatch) stop() time.Duration {
 	return <-w.stalled
 }
 
-// gates adds the runner's own gates to the trial, and what it used.
-func (w *selfWatch) gates(t *Trial) {
-	elapsed, stalled := time.Since(w.began), w.stop()
-	w.clockGate(t)
+// Gates adds the runner's own gates to the trial, and what it used.
+func (w *selfWatch) Gates(t *Trial) {
+	elapsed, stalled := time.Since(w.began), w.Stop()
+	w.ClockGate(t)
 	share := (processCPU() - w.cpu).Seconds() / elapsed.Seconds()
 	t.Gate("starved", "time in which a thread of the runner waited 100 ms or longer for a CPU", "ratio", stalled.Seconds()/elapsed.Seconds(), starvedLimit)
 	t.Gate("runner-cpu", "CPU of the runner while it measured, as a share of one core", "ratio", share, cpuLimit)
 }
 
-// clockGate adds the gate of the clock alone: where the answers are no times, a
+// ClockGate adds the gate of the clock alone: where the answers are no times, a
 // machine that is short of CPUs does not change them.
-func (w *selfWatch) clockGate(t *Trial) {
+func (w *selfWatch) ClockGate(t *Trial) {
 	now := time.Now()
 	// Round strips the monotonic reading: the difference of the two is how
 	// far the wall clock was set meanwhile.

@@ -21,62 +21,71 @@ import (
 //go:embed base.yaml
 var baseManifest string
 
-// stageLimit bounds how long backends and a Gateway may take to be ready.
-const stageLimit = 3 * time.Minute
+// StageLimit bounds how long backends and a Gateway may take to be ready.
+const StageLimit = 3 * time.Minute
+
+// OldLimit bounds the wait for the old state before a change.
+const OldLimit = 30 * time.Second
 
 // The Gateway of base.yaml.
 const (
 	GatewayName  = "gateway"
-	listenerPort = 80
+	ListenerPort = 80
 )
 
-// A listener of the trial's Gateway. Host may be empty. Set names the
-// ListenerSet that has it, and is empty for the Gateway's own.
-type listener struct{ Name, Host, Set string }
-
-// A stage is the trial's backend and Gateway, ready to be measured.
-type stage struct {
-	gateway  *gatewayv1.Gateway
-	replicas []kube.Replica
+// RivalGateway is the name of the Gateway that another implementation has in a
+// trial of isolation joined.
+func RivalGateway(treatment string) string {
+	return "rival-" + strings.NewReplacer("/", "-", "#", "-").Replace(treatment)
 }
 
-// setStage makes the backend and the Gateway, and waits until both are ready
+// A Listener of the trial's Gateway. Host may be empty. Set names the
+// ListenerSet that has it, and is empty for the Gateway's own.
+type Listener struct{ Name, Host, Set string }
+
+// A Stage is the trial's backend and Gateway, ready to be measured.
+type Stage struct {
+	gateway  *gatewayv1.Gateway
+	Replicas []kube.Replica
+}
+
+// SetStage makes the backend and the Gateway, and waits until both are ready
 // and every data-plane replica is known.
-func (t *Trial) setStage(ctx context.Context, backends int, listeners ...listener) (*stage, error) {
+func (t *Trial) SetStage(ctx context.Context, backends int, listeners ...Listener) (*Stage, error) {
 	t.Progress("making the backend and the Gateway")
-	err := t.apply(ctx, "base.yaml", baseManifest, map[string]any{
+	err := t.Apply(ctx, "base.yaml", baseManifest, map[string]any{
 		"Namespace": t.Namespace, "EchoImage": t.EchoImage, "Backends": backends,
 		"GatewayClass": t.Target.GatewayClass, "Listeners": listeners,
 	})
 	if err != nil {
 		return nil, Invalid{err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, stageLimit)
+	ctx, cancel := context.WithTimeout(ctx, StageLimit)
 	defer cancel()
 	created := time.Now()
 	key := client.ObjectKey{Namespace: t.Namespace, Name: "echo"}
-	if _, err := kube.Wait(ctx, t.Kube, "deployment "+key.String(), key, available); err != nil {
+	if _, err := kube.Wait(ctx, t.Kube, "deployment "+key.String(), key, Available); err != nil {
 		return nil, Invalid{err}
 	}
 	key.Name = GatewayName
 	t.Progress("waiting for the Gateway")
 	gateway, err := kube.WaitGateway(ctx, t.Kube, key)
 	if err != nil {
-		return nil, gatewayError(err)
+		return nil, GatewayError(err)
 	}
-	replicas, err := t.replicas(ctx, listenerPort)
+	replicas, err := t.Replicas(ctx, ListenerPort)
 	if err != nil {
 		return nil, err
 	}
 	t.Begin() // the clock of the trial's pictures begins where its work does
 	t.Note("The Gateway was programmed %.1f s after it was created; its data plane had %d %s.",
-		time.Since(created).Seconds(), len(replicas), plural(len(replicas), "replica"))
-	return &stage{gateway, replicas}, nil
+		time.Since(created).Seconds(), len(replicas), Plural(len(replicas), "replica"))
+	return &Stage{gateway, replicas}, nil
 }
 
-// gatewayError tells the implementation's fault from ours: a Gateway that was
+// GatewayError tells the implementation's fault from ours: a Gateway that was
 // seen and never became ready is a finding.
-func gatewayError(err error) error {
+func GatewayError(err error) error {
 	var waited *kube.WaitError
 	if errors.As(err, &waited) && errors.Is(err, context.DeadlineExceeded) {
 		return Failed{err}
@@ -84,9 +93,9 @@ func gatewayError(err error) error {
 	return Invalid{err}
 }
 
-// replicas finds the data plane's pods that serve a listener's port, and waits
+// Replicas finds the data plane's pods that serve a listener's port, and waits
 // until they are serving.
-func (t *Trial) replicas(ctx context.Context, port int32) ([]kube.Replica, error) {
+func (t *Trial) Replicas(ctx context.Context, port int32) ([]kube.Replica, error) {
 	selector, err := t.DataPlane()
 	if err != nil {
 		return nil, Invalid{err}
@@ -124,10 +133,10 @@ func describe(replicas []kube.Replica) string {
 	return fmt.Sprintf("%d of %d replicas", serving, len(replicas))
 }
 
-// targets are the replicas as the prober wants them.
-func (s *stage) targets() []probe.Target {
+// Targets are the replicas as the prober wants them.
+func (s *Stage) Targets() []probe.Target {
 	var targets []probe.Target
-	for _, r := range s.replicas {
+	for _, r := range s.Replicas {
 		name := r.Pod
 		if name == "" {
 			name = r.Address().String()
@@ -137,16 +146,17 @@ func (s *stage) targets() []probe.Target {
 	return targets
 }
 
-func (t *Trial) apply(ctx context.Context, name, manifest string, data any) error {
-	objects, err := t.render(name, manifest, data)
+// Apply renders a manifest and writes its objects.
+func (t *Trial) Apply(ctx context.Context, name, manifest string, data any) error {
+	objects, err := t.Render(name, manifest, data)
 	if err != nil {
 		return err
 	}
 	return kube.Apply(ctx, t.Kube, objects...)
 }
 
-// render fills a manifest and labels its objects as the trial's.
-func (t *Trial) render(name, manifest string, data any) ([]*unstructured.Unstructured, error) {
+// Render fills a manifest and labels its objects as the trial's.
+func (t *Trial) Render(name, manifest string, data any) ([]*unstructured.Unstructured, error) {
 	objects, err := kube.Render(name, manifest, data)
 	if err != nil {
 		return nil, err
@@ -195,18 +205,13 @@ func (s Selector) For(namespace, gateway string) (Selector, error) {
 	return Selector{Namespace: ns, Labels: labels}, errors.Join(err1, err2)
 }
 
-func available(d *appsv1.Deployment) (bool, string) {
+// Available reports whether a Deployment, as it was last written, has all its
+// pods, and how many it has.
+func Available(d *appsv1.Deployment) (bool, string) {
 	want := int32(1)
 	if d.Spec.Replicas != nil {
 		want = *d.Spec.Replicas
 	}
 	have := d.Status.AvailableReplicas
 	return d.Status.ObservedGeneration >= d.Generation && have >= want, fmt.Sprintf("%d of %d available", have, want)
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

@@ -19,10 +19,10 @@ import (
 // auditLimit bounds the reading of the audit log after a trial.
 const auditLimit = time.Minute
 
-// statusWrites counts who wrote which status: from the API server's audit log,
+// StatusWrites counts who wrote which status: from the API server's audit log,
 // or, where there is none, from what changed.
-type statusWrites struct {
-	trial    *Trial
+type StatusWrites struct {
+	Trial    *Trial
 	position audit.Position
 	began    time.Time
 
@@ -33,8 +33,10 @@ type statusWrites struct {
 	watchers  []*history.Watcher
 }
 
-func watchStatusWrites(ctx context.Context, t *Trial, controllers map[string]string) (*statusWrites, error) {
-	w := &statusWrites{trial: t, began: time.Now(), controllers: controllers}
+// WatchStatusWrites follows who writes statuses; controllers are the names to
+// tell, by the controller name of an implementation.
+func WatchStatusWrites(ctx context.Context, t *Trial, controllers map[string]string) (*StatusWrites, error) {
+	w := &StatusWrites{Trial: t, began: time.Now(), controllers: controllers}
 	if t.AuditLog != "" {
 		var err error
 		w.position, err = audit.Mark(t.AuditLog)
@@ -52,7 +54,7 @@ func watchStatusWrites(ctx context.Context, t *Trial, controllers map[string]str
 		}
 		watcher, err := history.Start(ctx, t.Kube, gvk, history.Options{Namespace: t.Namespace}, w.inference.Record(resource))
 		if err != nil {
-			w.stop()
+			w.Stop()
 			return nil, err
 		}
 		w.watchers = append(w.watchers, watcher)
@@ -61,27 +63,28 @@ func watchStatusWrites(ctx context.Context, t *Trial, controllers map[string]str
 }
 
 // controllerOf is whose a Gateway is: those of the trial's namespace are known.
-func (w *statusWrites) controllerOf(namespace, name string) (string, bool) {
+func (w *StatusWrites) controllerOf(namespace, name string) (string, bool) {
 	controller, known := w.controllers[name]
-	return controller, known && namespace == w.trial.Namespace
+	return controller, known && namespace == w.Trial.Namespace
 }
 
-func (w *statusWrites) stop() {
+// Stop ends the watch.
+func (w *StatusWrites) Stop() {
 	for _, watcher := range w.watchers {
 		watcher.Stop()
 	}
 }
 
-// report adds the writes of the window that ends now to the trial. routes is
+// Report adds the writes of the window that ends now to the trial. routes is
 // how many routes were created and deleted in it. Where the routes are attached
 // to Gateways of several implementations, the metrics are of what the one under
 // test wrote.
-func (w *statusWrites) report(ctx context.Context, routes int) (audit.Report, error) {
+func (w *StatusWrites) Report(ctx context.Context, routes int) (audit.Report, error) {
 	r, err := w.read(ctx)
 	if err != nil {
 		return r, Invalid{err}
 	}
-	t := w.trial
+	t := w.Trial
 	under := func(audit.Writer) bool { return true }
 	if len(w.controllers) > 1 {
 		under = func(writer audit.Writer) bool { return writer.Name == r.Owners[t.Target.ControllerName] }
@@ -97,7 +100,7 @@ func (w *statusWrites) report(ctx context.Context, routes int) (audit.Report, er
 	}
 	t.Result.Tables = append(t.Result.Tables, writersTable(r))
 	t.Result.Findings = append(t.Result.Findings, r.Findings(t.Result.Scenario)...)
-	w.find(r, under, routes)
+	w.Find(r, under, routes)
 	// The creation of every route by ourselves is in the log too: none of it
 	// there means that the log is not the one of this cluster.
 	if !r.Inferred {
@@ -107,15 +110,15 @@ func (w *statusWrites) report(ctx context.Context, routes int) (audit.Report, er
 	return r, nil
 }
 
-func (w *statusWrites) read(ctx context.Context) (audit.Report, error) {
+func (w *StatusWrites) read(ctx context.Context) (audit.Report, error) {
 	if w.inference != nil {
-		w.stop()
+		w.Stop()
 		return w.inference.Report(), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, auditLimit)
 	defer cancel()
 	return audit.Read(ctx, w.position, audit.Options{
-		Since: w.began, Until: time.Now(), Namespace: w.trial.Namespace, ControllerOf: w.controllerOf,
+		Since: w.began, Until: time.Now(), Namespace: w.Trial.Namespace, ControllerOf: w.controllerOf,
 	})
 }
 

@@ -15,19 +15,19 @@ const (
 	idleWrites, idleShare = 10, 0.2
 )
 
-// find looks for status writes of some that need not have been. routes is how
+// Find looks for status writes of some that need not have been. routes is how
 // many were created and deleted.
-func (w *statusWrites) find(r audit.Report, by func(audit.Writer) bool, routes int) {
+func (w *StatusWrites) Find(r audit.Report, by func(audit.Writer) bool, routes int) {
 	changes := float64(2 * routes)
 	if n := r.By(by, "gateways").Writes; n >= manyWrites && float64(n) >= manyPerChange*changes {
-		w.trial.Find("many-writes", result.Costly,
+		w.Trial.Find("many-writes", result.Costly,
 			fmt.Sprintf("the Gateway's status was written %d times while %d routes came and went, %.1f times for each change: every write costs the API server, and wakes whoever watches the Gateway",
 				n, routes, float64(n)/changes),
 			result.Evidence{Name: "status writes to the Gateway", Text: writers(r, func(c audit.Counts) int { return c.Writes }, "gateways")})
 	}
 	total := r.By(by, "")
 	if all := total.Writes + total.NoOps; !r.Inferred && total.NoOps >= idleWrites && float64(total.NoOps) >= idleShare*float64(all) {
-		w.trial.Find("idle-writes", result.Notable,
+		w.Trial.Find("idle-writes", result.Notable,
 			fmt.Sprintf("%d of %d status writes changed nothing: each is work for the API server all the same", total.NoOps, all),
 			result.Evidence{Name: "writes that changed nothing", Text: writers(r, func(c audit.Counts) int { return c.NoOps }, "")})
 	}
@@ -45,5 +45,5 @@ func writers(r audit.Report, of func(audit.Counts) int, kind string) string {
 			lines = append(lines, fmt.Sprintf("%s: %d", writer.Name, n))
 		}
 	}
-	return excerpt(lines)
+	return Excerpt(lines)
 }

@@ -1,28 +1,21 @@
-package scenario
+package scenario_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/marker"
-	"github.com/google/go-cmp/cmp"
+	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/scenariotest"
 )
-
-// replica is a data-plane pod that answers with handler.
-func replica(t *testing.T, name string, handler http.HandlerFunc) kube.Replica {
-	t.Helper()
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	address := netip.MustParseAddrPort(s.Listener.Addr().String())
-	return kube.Replica{Pod: name, IP: address.Addr(), Port: address.Port(), Serving: true}
-}
 
 // right answers every host as its own route does.
 func right(w http.ResponseWriter, r *http.Request) {
@@ -31,18 +24,30 @@ func right(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "body")
 }
 
+// hosts are those of n routes on listeners.
+func hosts(n int, listeners ...string) []scenario.Expectation {
+	var all []scenario.Expectation
+	for i := range n {
+		for _, l := range listeners {
+			name := fmt.Sprintf("route-%05d", i)
+			all = append(all, scenario.Expectation{name + "." + l + ".gatemark.test", marker.Expect(name, 1)})
+		}
+	}
+	return all
+}
+
 func TestSweepAsksEveryReplicaForEveryRoute(t *testing.T) {
 	var asked [2]atomic.Int32
-	s := &stage{}
+	s := &scenario.Stage{}
 	for i := range asked {
-		s.replicas = append(s.replicas, replica(t, fmt.Sprintf("ns/envoy-%d", i), func(w http.ResponseWriter, r *http.Request) {
+		s.Replicas = append(s.Replicas, scenariotest.Replica(t, fmt.Sprintf("ns/envoy-%d", i), func(w http.ResponseWriter, r *http.Request) {
 			asked[i].Add(1)
 			right(w, r)
 		}))
 	}
-	hosts := routeHosts(10, []listener{{Name: "l0"}, {Name: "l1"}})
-	swept, err := sweepRoutes(t.Context(), s, hosts)
-	if err != nil || swept.asked != 40 || swept.right != 40 || len(swept.words()) != 0 {
+	all := hosts(10, "l0", "l1")
+	swept, err := scenario.SweepRoutes(t.Context(), s, all)
+	if err != nil || swept.Asked != 40 || swept.Right != 40 || len(swept.Words()) != 0 {
 		t.Errorf("%+v, %v", swept, err)
 	}
 	if a, b := asked[0].Load(), asked[1].Load(); a != 20 || b != 20 {
@@ -70,36 +75,36 @@ func TestSweepTellsWrongAnswersApart(t *testing.T) {
 			right(w, r)
 		}
 	}
-	s := &stage{replicas: []kube.Replica{replica(t, "ns/bad", bad), replica(t, "ns/good", right)}}
-	swept, err := sweepRoutes(t.Context(), s, routeHosts(20, []listener{{Name: "l0"}}))
+	s := &scenario.Stage{Replicas: []kube.Replica{scenariotest.Replica(t, "ns/bad", bad), scenariotest.Replica(t, "ns/good", right)}}
+	swept, err := scenario.SweepRoutes(t.Context(), s, hosts(20, "l0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if swept.asked != 40 || swept.right != 25 {
-		t.Errorf("asked %d, right %d", swept.asked, swept.right)
+	if swept.Asked != 40 || swept.Right != 25 {
+		t.Errorf("asked %d, right %d", swept.Asked, swept.Right)
 	}
 	want := []string{"10× status 404", "2× answered by another route", "1× cut answer", "1× no answer", "1× status 503"}
-	if diff := cmp.Diff(want, swept.words()); diff != "" {
+	if diff := cmp.Diff(want, swept.Words()); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)
 	}
-	if len(swept.examples) != 15 || !slices.Contains(swept.examples, "route-00003.l0.gatemark.test on ns/bad: status 404") {
-		t.Errorf("examples %q", swept.examples)
+	if len(swept.Examples) != 15 || !slices.Contains(swept.Examples, "route-00003.l0.gatemark.test on ns/bad: status 404") {
+		t.Errorf("examples %q", swept.Examples)
 	}
 }
 
 func TestSweepBoundsItsExamples(t *testing.T) {
-	s := &stage{replicas: []kube.Replica{replica(t, "ns/bad", http.NotFound)}}
-	swept, err := sweepRoutes(t.Context(), s, routeHosts(50, []listener{{Name: "l0"}}))
-	if err != nil || swept.wrong["status 404"] != 50 || len(swept.examples) != excerptLines {
-		t.Errorf("%d wrong, %d examples, %v", swept.wrong["status 404"], len(swept.examples), err)
+	s := &scenario.Stage{Replicas: []kube.Replica{scenariotest.Replica(t, "ns/bad", http.NotFound)}}
+	swept, err := scenario.SweepRoutes(t.Context(), s, hosts(50, "l0"))
+	if err != nil || swept.Wrong["status 404"] != 50 || len(swept.Examples) != scenario.ExcerptLines {
+		t.Errorf("%d wrong, %d examples, %v", swept.Wrong["status 404"], len(swept.Examples), err)
 	}
 }
 
 func TestSweepEndsWithItsContext(t *testing.T) {
-	s := &stage{replicas: []kube.Replica{replica(t, "ns/good", right)}}
-	ctx, cancel := contextAfter(t, 0)
+	s := &scenario.Stage{Replicas: []kube.Replica{scenariotest.Replica(t, "ns/good", right)}}
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	if swept, err := sweepRoutes(ctx, s, routeHosts(5, []listener{{Name: "l0"}})); err == nil {
+	if swept, err := scenario.SweepRoutes(ctx, s, hosts(5, "l0")); err == nil {
 		t.Errorf("a sweep without time is complete: %+v", swept)
 	}
 }

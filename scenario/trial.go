@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/gatemark/gatemark/kube"
@@ -105,6 +106,9 @@ func (t *Trial) Begin() {
 	}
 }
 
+// Zero is the zero of the trial's clock.
+func (t *Trial) Zero() time.Time { return t.start }
+
 // Changed says that a change was made: what was used in the trial is divided by
 // the number of changes, and drawn over it.
 func (t *Trial) Changed(at time.Time) { t.changes = append(t.changes, at) }
@@ -174,12 +178,12 @@ func (t *Trial) Metric(name string, m result.Metric) {
 // Samples summarises seconds as a metric where lower is better.
 func (t *Trial) Samples(name, title string, seconds []float64, o stat.Options) {
 	o.Unit = "s"
-	t.Metric(name, distribution(title, "s", stat.Summarize(seconds, o)).Lower())
+	t.Metric(name, Distribution(title, "s", stat.Summarize(seconds, o)).Lower())
 }
 
-// distribution is a summary in the result's terms: what samples do not carry
+// Distribution is a summary in the result's terms: what samples do not carry
 // is absent there, NaN here.
-func distribution(title, unit string, s stat.Summary) result.Metric {
+func Distribution(title, unit string, s stat.Summary) result.Metric {
 	m := result.Metric{
 		Title: title, Unit: unit, N: s.N, Censored: s.Censored, Limit: s.Limit,
 		Min: known(s.Min), Mean: known(s.Mean), P50: known(s.P50), P90: known(s.P90), P95: known(s.P95),
@@ -197,4 +201,12 @@ func known(v float64) *float64 {
 		return nil
 	}
 	return &v
+}
+
+// OneValue is a metric of one value, which is censored where it is infinite.
+func OneValue(title string, v, limit float64) result.Metric {
+	if math.IsInf(v, 0) {
+		return result.Metric{Title: title, Unit: "s", Censored: 1, Limit: limit}
+	}
+	return result.Value(title, "s", v)
 }

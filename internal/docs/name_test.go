@@ -13,6 +13,7 @@ import (
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/run"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -44,7 +45,7 @@ func TestFolders(t *testing.T) {
 // TestParameters: docs/scenarios.md has each scenario's parameters, with their
 // defaults and bounds, in the order of the code.
 func TestParameters(t *testing.T) {
-	for _, s := range scenario.All() {
+	for _, s := range question.All() {
 		var want, got [][]string
 		for _, p := range s.Parameters {
 			least, most := "", ""
@@ -95,12 +96,16 @@ func parametersOf(t *testing.T, name string) string {
 // TestNames: metrics and findings stand in docs/scenarios.md, gates in
 // docs/measuring.md, as far as the scenarios' sources name them in one word.
 func TestNames(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(top, "scenario", "*.go"))
+	files, err := filepath.Glob(filepath.Join(top, "scenario", "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Glob(filepath.Join(top, "scenario", "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var source strings.Builder
-	for _, file := range files {
+	for _, file := range append(shared, files...) {
 		if !strings.HasSuffix(file, "_test.go") {
 			source.WriteString(read(t, strings.TrimPrefix(file, top+"/")))
 		}

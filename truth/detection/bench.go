@@ -16,6 +16,7 @@ import (
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 	"github.com/gatemark/gatemark/truth/controlplane"
 	"github.com/gatemark/gatemark/truth/dataplane"
 	"github.com/gatemark/gatemark/truth/fault"
@@ -102,7 +103,7 @@ func (b *Bench) Try(ctx context.Context, t Try) (*Tried, error) {
 
 // attempt makes one trial in a namespace of its own.
 func (b *Bench) attempt(ctx context.Context, t Try) (*Tried, error) {
-	s := scenario.Find(t.Scenario)
+	s := question.Find(t.Scenario)
 	if s == nil {
 		return nil, errors.New("there is no such scenario")
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 	"github.com/gatemark/gatemark/truth/fault"
 )
 
@@ -19,7 +19,7 @@ func TestRows(t *testing.T) {
 		if r.Wrong == "" || r.Finds == "" || r.Says == "" || len(r.Sizes) != 3 {
 			t.Errorf("row %q of %s has %d sizes, finds %q and says %q", r.Wrong, r.Scenario, len(r.Sizes), r.Finds, r.Says)
 		}
-		s := scenario.Find(r.Scenario)
+		s := question.Find(r.Scenario)
 		if s == nil {
 			t.Errorf("%s: there is no scenario %q", r.Wrong, r.Scenario)
 			continue

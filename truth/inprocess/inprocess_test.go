@@ -20,6 +20,7 @@ import (
 	"github.com/gatemark/gatemark/marker"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 	"github.com/gatemark/gatemark/truth/controlplane"
 	"github.com/gatemark/gatemark/truth/fault"
 )
@@ -266,7 +267,7 @@ func propagate(t *testing.T, c *kube.Client, routes int) *result.Trial {
 // measure runs a scenario in a namespace. adapt may change the trial.
 func measure(t *testing.T, c *kube.Client, name, namespace string, set map[string]any, adapt func(*scenario.Trial)) *result.Trial {
 	t.Helper()
-	s := scenario.Find(name)
+	s := question.Find(name)
 	values := scenario.Values{}
 	for _, p := range s.Parameters {
 		values[p.Name] = p.Default

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 )
 
 // TestEveryScenarioRunsWithItsDefaults: they resolve, and a scenario can read
@@ -15,7 +16,7 @@ func TestEveryScenarioRunsWithItsDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range scenario.All() {
+	for _, s := range question.All() {
 		p := &plan.Plan{APIVersion: plan.APIVersion, Kind: plan.Kind,
 			Implementations: []plan.Treatment{{Name: all.Implementations[0].Name}}, Scenarios: []plan.Trial{{Name: s.Name}}}
 		resolved, err := p.Resolve(all)

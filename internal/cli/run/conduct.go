@@ -28,6 +28,7 @@ import (
 	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/run/session"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 )
 
 // cleanupLimit bounds what is done after an interruption.
@@ -72,7 +73,7 @@ func newConductor(o *options, p *plan.Plan) (*conductor, error) {
 		Implementations: map[string]result.Implementation{}, Scenarios: map[string]result.Scenario{},
 	}
 	for _, s := range p.Scenarios {
-		c.run.Scenarios[s.Name] = scenario.Find(s.Name).Scenario
+		c.run.Scenarios[s.Name] = question.Find(s.Name).Scenario
 	}
 	dir := o.outputDir
 	if dir == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/gatemark/gatemark/plan"
 	engine "github.com/gatemark/gatemark/run"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 	"sigs.k8s.io/yaml"
 )
 
@@ -47,7 +48,7 @@ func writes(p *plan.Plan) []scenario.Write {
 	var rows []scenario.Write
 	at := map[[2]string]int{}
 	for _, t := range p.Scenarios {
-		for _, w := range append(scenario.Find(t.Name).Writes(t.Parameters), engine.CanaryWrite) {
+		for _, w := range append(question.Find(t.Name).Writes(t.Parameters), engine.CanaryWrite) {
 			w.Count *= p.Repeats * len(p.Implementations)
 			key := [2]string{w.Verb, w.Kind}
 			if i, ok := at[key]; ok {

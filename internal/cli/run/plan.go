@@ -13,7 +13,7 @@ import (
 	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/gatemark/gatemark/plan"
 	engine "github.com/gatemark/gatemark/run"
-	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 )
 
 // setUp is the estimated time of everything around the trials: a cluster, an
@@ -175,7 +175,7 @@ func catalogue() (plan.Catalogue, error) {
 func estimate(p *plan.Plan) time.Duration {
 	var block time.Duration
 	for _, t := range p.Scenarios {
-		block += scenario.Find(t.Name).Estimate(t.Parameters)
+		block += question.Find(t.Name).Estimate(t.Parameters)
 	}
 	block *= time.Duration(len(p.Implementations))
 	installations := map[string]bool{}

@@ -1,0 +1,30 @@
+// Package question lists the scenarios: the questions that can be asked.
+package question
+
+import (
+	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/architecture"
+	"github.com/gatemark/gatemark/scenario/attachedroutes"
+	"github.com/gatemark/gatemark/scenario/routechange"
+	"github.com/gatemark/gatemark/scenario/routepropagation"
+)
+
+// All lists the scenarios, in the order in which a reader wants them.
+func All() []*scenario.Scenario {
+	return []*scenario.Scenario{
+		routepropagation.Scenario,
+		routechange.Scenario,
+		attachedroutes.Scenario,
+		architecture.Scenario,
+	}
+}
+
+// Find returns the scenario of that name, or nil.
+func Find(name string) *scenario.Scenario {
+	for _, s := range All() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
