@@ -33,8 +33,8 @@ type StatusWrites struct {
 	watchers  []*history.Watcher
 }
 
-// WatchStatusWrites follows who writes statuses; controllers are the names to
-// tell, by the controller name of an implementation.
+// WatchStatusWrites follows who writes statuses; controllers are whose each
+// Gateway of the trial is, by its name.
 func WatchStatusWrites(ctx context.Context, t *Trial, controllers map[string]string) (*StatusWrites, error) {
 	w := &StatusWrites{Trial: t, began: time.Now(), controllers: controllers}
 	if t.AuditLog != "" {

@@ -19,7 +19,7 @@ type Stream struct {
 	// Name says in words what is asked for: "the changed route".
 	Name       string
 	Host, Path string
-	// Port is the listener's; 0 is ListenerPort.
+	// Port is the listener's; 0 is scenario.ListenerPort.
 	Port   int32
 	Secure bool
 	// Before and after are the answers that are right before and after a change.
