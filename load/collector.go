@@ -181,7 +181,7 @@ func (c *collector) merge(t *tally) {
 	counts := Counts{Classes: map[Class]*ClassCount{}, Statuses: map[int]int64{}, Late: t.late, Queued: t.queued, InTime: t.inTime}
 	for class, n := range t.counts {
 		if n > 0 {
-			counts.Classes[Class(class)] = &ClassCount{n, nonEmpty(t.latency[class]), nonEmpty(t.service[class])}
+			counts.Classes[Class(class)] = &ClassCount{n, nonEmpty(t.latency[class]), nonEmpty(t.services(Class(class)))}
 		}
 	}
 	for status, n := range t.statuses {

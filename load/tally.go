@@ -10,15 +10,18 @@ type tally struct {
 	counts     [Classes]int64
 	statuses   [1000]int32
 	latency    [Classes]*Histogram
-	service    [Classes]*Histogram
-	late       int64
-	queued     int64
-	inTime     int64
+	// service is used from the first request on whose service time is not its
+	// latency. In a closed loop there is none, and one histogram stands for both.
+	service [Classes]*Histogram
+	apart   [Classes]bool
+	late    int64
+	queued  int64
+	inTime  int64
 }
 
 func (t *tally) reset(start, end int64, window int) {
 	t.start, t.end, t.window, t.open = start, end, window, 0
-	t.counts, t.statuses = [Classes]int64{}, [1000]int32{}
+	t.counts, t.statuses, t.apart = [Classes]int64{}, [1000]int32{}, [Classes]bool{}
 	t.late, t.queued, t.inTime = 0, 0, 0
 	for c := range t.latency {
 		if t.latency[c] != nil {
@@ -34,8 +37,22 @@ func (t *tally) record(class Class, latency, service int64) {
 	if t.latency[class] == nil {
 		t.latency[class], t.service[class] = NewHistogram(), NewHistogram()
 	}
+	if service != latency && !t.apart[class] {
+		t.apart[class] = true
+		t.service[class].Merge(t.latency[class])
+	}
 	t.latency[class].Record(latency)
-	t.service[class].Record(service)
+	if t.apart[class] {
+		t.service[class].Record(service)
+	}
+}
+
+// services are the service times of a class.
+func (t *tally) services(class Class) *Histogram {
+	if t.apart[class] {
+		return t.service[class]
+	}
+	return t.latency[class]
 }
 
 // tallyOf returns the tally of the slice that an instant lies in. Instants come
