@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatemark/gatemark/result"
 )
@@ -14,8 +15,8 @@ import (
 const lackWords = 2
 
 // FindUnaccepted tells of valid routes whose status never became current, by
-// what it lacked to the last, out of so many.
-func (t *Trial) FindUnaccepted(lacks map[string]string, routes int) {
+// what it lacked to the last, out of so many. Each was waited for limit.
+func (t *Trial) FindUnaccepted(lacks map[string]string, routes int, limit time.Duration) {
 	if len(lacks) == 0 {
 		return
 	}
@@ -31,7 +32,7 @@ func (t *Trial) FindUnaccepted(lacks map[string]string, routes int) {
 		words = append(words[:lackWords], "others")
 	}
 	t.Find("not-accepted", result.Costly,
-		fmt.Sprintf("the status of %d of %d valid routes never said, in the generation that was written, that they are accepted and their references resolved (%s); who waits for that waits for ever",
-			len(lacks), routes, strings.Join(words, ", ")),
+		fmt.Sprintf("the status of %d of %d valid routes did not say within %s, in the generation that was written, that they are accepted and their references resolved (%s); who waits for that may wait for ever",
+			len(lacks), routes, limit, strings.Join(words, ", ")),
 		result.Evidence{Name: "what the status lacked to the last", Text: Excerpt(lines)})
 }

@@ -113,22 +113,33 @@ func (s *RouteStatus) Lack(name string) string {
 }
 
 // Accepted waits until the status of a version is current, until the deadline.
-func (s *RouteStatus) Accepted(ctx context.Context, version RouteVersion, deadline time.Time) (time.Time, bool) {
+func (s *RouteStatus) Accepted(ctx context.Context, version RouteVersion, deadline time.Time) (at time.Time, ok bool) {
+	s.await(ctx, deadline, func() bool { at, ok = s.since[version]; return ok })
+	return at, ok
+}
+
+// AllCurrent waits until the statuses of so many routes are current, until the
+// deadline.
+func (s *RouteStatus) AllCurrent(ctx context.Context, routes int, deadline time.Time) {
+	s.await(ctx, deadline, func() bool { return len(s.Current) >= routes })
+}
+
+// await waits for what changes with a status.
+func (s *RouteStatus) await(ctx context.Context, deadline time.Time, done func() bool) {
 	timeout := time.NewTimer(time.Until(deadline))
 	defer timeout.Stop()
 	for {
 		s.mu.Lock()
-		at, ok := s.since[version]
-		changed := s.changed
+		is, changed := done(), s.changed
 		s.mu.Unlock()
-		if ok {
-			return at, true
+		if is {
+			return
 		}
 		select {
 		case <-ctx.Done():
-			return time.Time{}, false
+			return
 		case <-timeout.C:
-			return time.Time{}, false
+			return
 		case <-changed:
 		}
 	}

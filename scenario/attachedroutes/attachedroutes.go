@@ -197,6 +197,8 @@ func (a *attachment) cycle(ctx context.Context, stage *scenario.Stage) error {
 	if a.up.complete().IsZero() {
 		a.Broken("wrong-count-after-setup")
 	}
+	a.Progress("waiting for every route's status")
+	a.status.AllCurrent(ctx, routes, a.up.lastAnswered().Add(a.Values.Duration("limit")))
 	a.Progress("asking every route")
 	var err error
 	if a.swept, err = scenario.SweepRoutes(ctx, stage, routeHosts(routes, a.listeners)); err != nil {

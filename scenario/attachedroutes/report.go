@@ -23,7 +23,7 @@ func (a *attachment) report() {
 	a.findCounts("teardown", &a.down)
 	a.findOvercount()
 	a.findLateCounts()
-	a.FindUnaccepted(a.lacks(), len(a.up.sent))
+	a.FindUnaccepted(a.lacks(), len(a.up.sent), a.Values.Duration("limit"))
 	a.findUntruth()
 	a.instantsTable()
 	a.entriesTable()

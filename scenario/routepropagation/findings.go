@@ -44,7 +44,7 @@ func (p *propagation) findings() {
 	p.findLateReplicas()
 	p.findStatusLead()
 	p.findLateStatus()
-	p.FindUnaccepted(p.lacks(), len(p.routes))
+	p.FindUnaccepted(p.lacks(), len(p.routes), p.Values.Duration("limit"))
 	p.findGrowth()
 	p.findFirstRoute()
 }

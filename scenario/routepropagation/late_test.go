@@ -75,7 +75,7 @@ func TestPropagationNotices(t *testing.T) {
 				p.routes[i].status, p.routes[i].lack = -1, "Accepted is False (Full: no more)"
 			}
 			p.routes[9].status = -1
-		}, []string{"not-accepted costly"}, []string{"the status of 3 of 20 valid routes never said, in the generation that was written, that they are accepted and their references resolved (2× Accepted is False (Full: no more), 1× no status at all)"}},
+		}, []string{"not-accepted costly"}, []string{"the status of 3 of 20 valid routes did not say within 1m0s, in the generation that was written, that they are accepted and their references resolved (2× Accepted is False (Full: no more), 1× no status at all)"}},
 		"a ceiling, silent": {func(p *propagation) {
 			for i := 15; i < 20; i++ {
 				p.serve(i, 0)

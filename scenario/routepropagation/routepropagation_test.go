@@ -82,7 +82,7 @@ func TestPropagationFindings(t *testing.T) {
 			text: []string{"1 of 120 new routes were not served for good within 1m0s; the status of 1 of these said"}},
 		"never served and never accepted": {n: 120, change: func(p *propagation) { p.serve(7, 0); p.routes[7].status = -1; p.serve(9, 0) },
 			want: []string{"never-served broken", "not-accepted costly"},
-			text: []string{"2 of 120 new routes were not served for good within 1m0s; the status of 1 of these said", "the status of 1 of 120 valid routes never said"}},
+			text: []string{"2 of 120 new routes were not served for good within 1m0s; the status of 1 of these said", "the status of 1 of 120 valid routes did not say within 1m0s"}},
 		"no route is ever served": {n: 120, change: func(p *propagation) {
 			for i := range p.routes {
 				p.serve(i, 0)

@@ -61,7 +61,7 @@ var attached = []Row{
 		Finds: "many-writes", Says: "times for each change", Brings: []string{"count-late"},
 	},
 	{
-		Wrong: "each write is followed by so many that change nothing", Scenario: "attached-routes", Parameters: counts(20),
+		Wrong: "each write is followed by so many that change nothing", Scenario: "attached-routes", Parameters: counts(20, patient),
 		Sizes: sizes(func(n int) fault.Faults { return fault.Faults{NoopWrites: n} }, 1, 3, 10),
 		Finds: "idle-writes", Says: "status writes changed nothing",
 	},
