@@ -51,6 +51,10 @@ func line(t *testing.T, b *Bench, r Row, s Size) Line {
 	return l
 }
 
+// cleanEach is how often each clean row is tried: 5 times, and so often that
+// there are at least 30 trials in all.
+func cleanEach(rows int) int { return max(5, (30+rows-1)/rows) }
+
 // TestMatrix: what is wrong is found, and what is not is not. A row can be
 // tried alone: -run 'TestMatrix/attached-routes/only_the_first'.
 func TestMatrix(t *testing.T) {
@@ -59,7 +63,7 @@ func TestMatrix(t *testing.T) {
 	// scenario.
 	cleanTrials, each, every := 1, 1, 4
 	if whole() {
-		cleanTrials, each, every = 30, 3, 1
+		cleanTrials, each, every = cleanEach(len(Clean())), 3, 1
 	}
 	var lines []Line
 	try := func(r Row, s Size) {
