@@ -1,6 +1,9 @@
 package load
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"net/http"
+)
 
 // grpcPrefix is the size of what comes before a gRPC message: whether it is
 // compressed, and its length.
@@ -43,4 +46,26 @@ func (m *grpcMessage) take(data []byte) bool {
 func (m *grpcMessage) complete(status int) bool {
 	whole := m.have == grpcPrefix && m.left == 0
 	return status == 0 && whole || status > 0 && (whole || m.have == 0)
+}
+
+// httpStatus is the status of an answer in HTTP's terms. grpc is at most 0
+// where it was right, or no gRPC.
+func httpStatus(status, grpc int) int {
+	if status != http.StatusOK || grpc <= 0 {
+		return status
+	}
+	if told, ok := grpcStatuses[grpc]; ok {
+		return told
+	}
+	return http.StatusInternalServerError
+}
+
+// grpcStatuses are the statuses of HTTP that clients take for those of gRPC,
+// the other way round.
+var grpcStatuses = map[int]int{
+	4:  http.StatusGatewayTimeout,
+	7:  http.StatusForbidden,
+	12: http.StatusNotFound,
+	14: http.StatusServiceUnavailable,
+	16: http.StatusUnauthorized,
 }

@@ -16,8 +16,11 @@ type Record struct {
 	// Due is when it should have been sent, Sent when it was, or -1, and Ended
 	// when its answer was complete or it failed.
 	Due, Sent, Ended int64
-	Status           int32
-	Class            Class
+	// Status is that of HTTP, and 0 without a complete answer; GRPC is that of
+	// gRPC, or -1.
+	Status int32
+	GRPC   int32
+	Class  Class
 	// Bytes is the size of the answer's body.
 	Bytes int64
 	// Delay is what the server said that it waited before it answered, in
@@ -29,6 +32,10 @@ type Record struct {
 	// that the connection was opened with; empty without TLS.
 	Certificate string
 }
+
+// HTTPStatus is Status, but where there is a gRPC status other than OK: that is
+// told as the status of HTTP that clients take for it.
+func (r *Record) HTTPStatus() int { return httpStatus(int(r.Status), int(r.GRPC)) }
 
 // A Recorder takes records. Take gets batches from several threads at a time
 // and must return soon: it delays the requests of the thread that calls it. It
@@ -56,14 +63,14 @@ func newRecording(to Recorder, batch int) *recording {
 func (r *recording) add(l *loop, x *exchange, class Class, a *answer) {
 	record := Record{
 		Number: x.number, Target: int32(x.request.Target), Thread: int32(l.index), Connection: -1, Stream: x.stream,
-		Due: x.due - l.begin, Sent: -1, Ended: l.now - l.begin, Class: class, Delay: -1,
+		Due: x.due - l.begin, Sent: -1, Ended: l.now - l.begin, Class: class, GRPC: -1, Delay: -1,
 	}
 	if x.conn != nil {
 		record.Connection, record.Sent = int32(x.conn.slot), x.sent-l.begin
 		record.Certificate = x.conn.certificate
 	}
 	if a != nil {
-		record.Status, record.Bytes, record.Delay = int32(a.status), a.body, a.delay
+		record.Status, record.GRPC, record.Bytes, record.Delay = int32(a.status), int32(a.grpc), a.body, a.delay
 		if a.marker != nil {
 			record.Marker = r.markers.Marker(a.marker)
 		}

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"syscall"
 
 	"github.com/gatemark/gatemark/marker"
@@ -216,7 +215,7 @@ func (s *Session) Answer() *Answer { return &s.answer }
 // answered implements owner.
 func (s *Session) answered(_ *exchange, a *answer) {
 	s.waiting = false
-	s.answer.Status = httpStatus(a)
+	s.answer.Status = httpStatus(a.status, a.grpc)
 	s.answer.Marker.Copy(a.marker)
 }
 
@@ -231,24 +230,3 @@ func (s *Session) failed(_ *exchange, class Class) {
 }
 
 var _ owner = (*Session)(nil)
-
-// httpStatus is the status of an answer, in HTTP's terms.
-func httpStatus(a *answer) int {
-	if a.status != http.StatusOK || a.grpc <= 0 {
-		return a.status
-	}
-	if status, ok := grpcStatuses[a.grpc]; ok {
-		return status
-	}
-	return http.StatusInternalServerError
-}
-
-// grpcStatuses are the statuses of HTTP that clients take for those of gRPC,
-// the other way round.
-var grpcStatuses = map[int]int{
-	4:  http.StatusGatewayTimeout,
-	7:  http.StatusForbidden,
-	12: http.StatusNotFound,
-	14: http.StatusServiceUnavailable,
-	16: http.StatusUnauthorized,
-}

@@ -145,3 +145,14 @@ func TestSessionsThatFail(t *testing.T) {
 		t.Error("WebSocket is taken")
 	}
 }
+
+func TestStatusesOfGRPC(t *testing.T) {
+	for _, c := range []struct {
+		status, grpc int32
+		want         int
+	}{{200, 0, 200}, {200, -1, 200}, {200, 12, 404}, {200, 14, 503}, {200, 13, 500}, {503, -1, 503}, {0, -1, 0}} {
+		if got := (&Record{Status: c.status, GRPC: c.grpc}).HTTPStatus(); got != c.want {
+			t.Errorf("%d with %d: got %d, want %d", c.status, c.grpc, got, c.want)
+		}
+	}
+}
