@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
@@ -47,21 +47,27 @@ type RouteVersion struct {
 }
 
 // VersionOf is the version that an answer of the API server shows.
-func VersionOf(o client.Object) RouteVersion { return RouteVersion{o.GetUID(), o.GetGeneration()} }
+func VersionOf(o metav1.Object) RouteVersion { return RouteVersion{o.GetUID(), o.GetGeneration()} }
 
-// WatchRouteStatus watches what a controller says about routes that have so
-// many parents of its own.
-func WatchRouteStatus(ctx context.Context, t *Trial, controller string, parents int) (*RouteStatus, error) {
+// An anyRoute is what is read of a route of any kind.
+type anyRoute struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            gatewayv1.RouteStatus `json:"status"`
+}
+
+// WatchRouteStatus watches what a controller says about routes of a kind that
+// have so many parents of its own.
+func WatchRouteStatus(ctx context.Context, t *Trial, kind, controller string, parents int) (*RouteStatus, error) {
 	s := &RouteStatus{
 		controller: gatewayv1.GatewayController(controller), parents: parents,
 		Current: map[string]time.Time{}, since: map[RouteVersion]time.Time{}, Lacks: map[string]string{}, changed: make(chan struct{}),
 	}
 	var err error
-	s.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"), history.Options{Namespace: t.Namespace}, s.record)
+	s.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind(kind), history.Options{Namespace: t.Namespace}, s.record)
 	return s, err
 }
 
-func (s *RouteStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
+func (s *RouteStatus) record(event history.Event[anyRoute]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if event.Type == watch.Deleted {
@@ -86,7 +92,7 @@ func (s *RouteStatus) record(event history.Event[gatewayv1.HTTPRoute]) {
 }
 
 // judge tells whether a route's status is current, and otherwise what it lacks.
-func (s *RouteStatus) judge(route *gatewayv1.HTTPRoute) (current bool, lack string) {
+func (s *RouteStatus) judge(route *anyRoute) (current bool, lack string) {
 	n := 0
 	for _, parent := range route.Status.Parents {
 		if parent.ControllerName != s.controller {

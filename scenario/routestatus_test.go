@@ -15,8 +15,8 @@ import (
 const ours = "gatemark.test/controller"
 
 // routeWith is generation 2 of a route with one parent status.
-func routeWith(controller string, conditions ...metav1.Condition) *gatewayv1.HTTPRoute {
-	route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Name: "r", Generation: 2}}
+func routeWith(controller string, conditions ...metav1.Condition) *anyRoute {
+	route := &anyRoute{ObjectMeta: metav1.ObjectMeta{Name: "r", Generation: 2}}
 	route.Status.Parents = []gatewayv1.RouteParentStatus{{ControllerName: gatewayv1.GatewayController(controller), Conditions: conditions}}
 	return route
 }
@@ -30,13 +30,13 @@ func TestARoutesStatusIsCurrent(t *testing.T) {
 	both := routeWith("someone/else", accepted, resolved)
 	both.Status.Parents = append(both.Status.Parents, routeWith(ours, accepted, resolved).Status.Parents...)
 	for name, c := range map[string]struct {
-		route *gatewayv1.HTTPRoute
+		route *anyRoute
 		want  bool
 	}{
 		"accepted and resolved":         {routeWith(ours, accepted, resolved), true},
 		"after another controller's":    {both, true},
 		"another controller's alone":    {routeWith("someone/else", accepted, resolved), false},
-		"no status":                     {&gatewayv1.HTTPRoute{}, false},
+		"no status":                     {&anyRoute{}, false},
 		"accepted only":                 {routeWith(ours, accepted), false},
 		"references not resolved":       {routeWith(ours, accepted, condition("ResolvedRefs", "False", 2)), false},
 		"of the generation before":      {routeWith(ours, condition("Accepted", "True", 1), resolved), false},
@@ -53,9 +53,9 @@ func TestAcceptedWaitsForTheStatusOrTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &RouteStatus{controller: ours, parents: 1, Current: map[string]time.Time{}, since: map[RouteVersion]time.Time{}, Lacks: map[string]string{}, changed: make(chan struct{})}
 		began := time.Now()
-		show := func(after time.Duration, route *gatewayv1.HTTPRoute) {
+		show := func(after time.Duration, route *anyRoute) {
 			time.AfterFunc(after, func() {
-				s.record(history.Event[gatewayv1.HTTPRoute]{Type: watch.Modified, Object: route, At: time.Now()})
+				s.record(history.Event[anyRoute]{Type: watch.Modified, Object: route, At: time.Now()})
 			})
 		}
 		good := routeWith(ours, condition("Accepted", "True", 2), condition("ResolvedRefs", "True", 2))
@@ -84,7 +84,7 @@ func TestARouteIsCurrentWithAllItsParents(t *testing.T) {
 	both.Status.Parents = append(both.Status.Parents, one.Status.Parents...)
 	bad.Status.Parents = append(bad.Status.Parents, routeWith(ours, condition("Accepted", "False", 2), resolved).Status.Parents...)
 	s := &RouteStatus{controller: ours, parents: 2}
-	current := func(r *gatewayv1.HTTPRoute) bool { is, _ := s.judge(r); return is }
+	current := func(r *anyRoute) bool { is, _ := s.judge(r); return is }
 	if current(one) || !current(both) || current(bad) {
 		t.Errorf("one parent %v, both %v, one refused %v", current(one), current(both), current(bad))
 	}

@@ -31,6 +31,7 @@ const OldLimit = 30 * time.Second
 const (
 	GatewayName  = "gateway"
 	ListenerPort = 80
+	SecurePort   = 443
 )
 
 // RivalGateway is the name of the Gateway that another implementation has in a
@@ -41,7 +42,19 @@ func RivalGateway(treatment string) string {
 
 // A Listener of the trial's Gateway. Host may be empty. Set names the
 // ListenerSet that has it, and is empty for the Gateway's own.
-type Listener struct{ Name, Host, Set string }
+type Listener struct {
+	Name, Host, Set string
+	// Passthrough is one for TLS that is passed through.
+	Passthrough bool
+}
+
+// Port is where the listener is.
+func (l Listener) Port() int32 {
+	if l.Passthrough {
+		return SecurePort
+	}
+	return ListenerPort
+}
 
 // A Stage is the trial's backend and Gateway, ready to be measured.
 type Stage struct {
@@ -50,7 +63,7 @@ type Stage struct {
 }
 
 // SetStage makes the backend and the Gateway, and waits until both are ready
-// and every data-plane replica is known.
+// and every data-plane replica that serves the first listener is known.
 func (t *Trial) SetStage(ctx context.Context, backends int, listeners ...Listener) (*Stage, error) {
 	t.Progress("making the backend and the Gateway")
 	err := t.Apply(ctx, "base.yaml", baseManifest, map[string]any{
@@ -73,7 +86,7 @@ func (t *Trial) SetStage(ctx context.Context, backends int, listeners ...Listene
 	if err != nil {
 		return nil, GatewayError(err)
 	}
-	replicas, err := t.Replicas(ctx, ListenerPort)
+	replicas, err := t.Replicas(ctx, listeners[0].Port())
 	if err != nil {
 		return nil, err
 	}

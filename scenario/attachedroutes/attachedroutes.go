@@ -147,7 +147,7 @@ func (a *attachment) run(ctx context.Context) error {
 		return scenario.Invalid{Reason: err}
 	}
 	defer a.counts.stop()
-	if a.status, err = scenario.WatchRouteStatus(ctx, a.Trial, a.Target.ControllerName, 1+len(a.sets())); err != nil {
+	if a.status, err = scenario.WatchRouteStatus(ctx, a.Trial, scenario.HTTPRoute, a.Target.ControllerName, 1+len(a.sets())); err != nil {
 		return scenario.Invalid{Reason: err}
 	}
 	defer a.status.Stop()

@@ -146,7 +146,7 @@ func TestSetsAreUnsupportedWhereFeaturesAreListedWithoutThem(t *testing.T) {
 		for _, name := range c.features {
 			class.Status.SupportedFeatures = append(class.Status.SupportedFeatures, gatewayv1.SupportedFeature{Name: gatewayv1.FeatureName(name)})
 		}
-		if got, why := scenario.Outcome(listsSets(class)); got != c.want {
+		if got, why := scenario.Outcome(scenario.ListsFeature(class, setFeature)); got != c.want {
 			t.Errorf("%q: %s (%s), want %s", c.features, got, why, c.want)
 		}
 	}

@@ -81,7 +81,7 @@ func (a *attachment) watchRivals(ctx context.Context) error {
 		if r.counts, err = watchCounts(ctx, a.Trial, r.gateway, a.gatewayListeners()); err != nil {
 			return scenario.Invalid{Reason: err}
 		}
-		if r.status, err = scenario.WatchRouteStatus(ctx, a.Trial, r.target.ControllerName, 1); err != nil {
+		if r.status, err = scenario.WatchRouteStatus(ctx, a.Trial, scenario.HTTPRoute, r.target.ControllerName, 1); err != nil {
 			return scenario.Invalid{Reason: err}
 		}
 	}

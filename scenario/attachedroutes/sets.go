@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -47,7 +46,7 @@ func (a *attachment) addSets(ctx context.Context) error {
 	if len(sets) == 0 {
 		return nil
 	}
-	if err := a.supportsSets(ctx); err != nil {
+	if err := a.Supports(ctx, "ListenerSet", setFeature); err != nil {
 		return err
 	}
 	a.Progress("making %d ListenerSets", len(sets))
@@ -78,33 +77,6 @@ func (a *attachment) sets() []string {
 		}
 	}
 	return names
-}
-
-// supportsSets tells whether the cluster and the implementation have
-// ListenerSets. An implementation that lists no features is tried.
-func (a *attachment) supportsSets(ctx context.Context) error {
-	gvk := gatewayv1.SchemeGroupVersion.WithKind("ListenerSet")
-	_, err := a.Kube.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
-	if meta.IsNoMatchError(err) {
-		return scenario.Unsupported{Reason: fmt.Errorf("the Gateway API of this cluster has no ListenerSet in version %s", gvk.Version)}
-	}
-	if err != nil {
-		return scenario.Invalid{Reason: err}
-	}
-	var class gatewayv1.GatewayClass
-	if err := a.Kube.Get(ctx, client.ObjectKey{Name: a.Target.GatewayClass}, &class); err != nil {
-		return scenario.Invalid{Reason: err}
-	}
-	return listsSets(&class)
-}
-
-// listsSets holds ListenerSets against the features that a GatewayClass lists.
-func listsSets(class *gatewayv1.GatewayClass) error {
-	features := kube.Features(class)
-	if len(features) == 0 || slices.Contains(features, setFeature) {
-		return nil
-	}
-	return scenario.Unsupported{Reason: fmt.Errorf("%s is not among the %d features that GatewayClass %s says are supported", setFeature, len(features), class.Name)}
 }
 
 func (a *attachment) awaitSets(ctx context.Context, sets []string) error {

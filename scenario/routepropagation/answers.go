@@ -79,7 +79,7 @@ func (p *propagation) findErrorsAtRest() {
 		return
 	}
 	p.Find("errors-at-rest", result.Broken,
-		fmt.Sprintf("before a route was written, %d of %d probes for it ended in an error (%s), where only 404 is correct: these errors come without any change",
-			n, before.Sent, classes(before)),
+		fmt.Sprintf("before a route was written, %d of %d probes for it ended in an error (%s), where only %s is correct: these errors come without any change",
+			n, before.Sent, classes(before), p.route().Unserved),
 		result.Evidence{Name: "answers by status", Text: fmt.Sprint(before.Status)})
 }

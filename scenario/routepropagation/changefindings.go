@@ -21,7 +21,7 @@ func (p *propagation) changeFindings() {
 // are.
 func (p *propagation) findShapes() {
 	var never, served, lines []string
-	for _, name := range p.Values.List("shapes", shapeNames()) {
+	for _, name := range p.Values.List("shapes", shapeNames(p.route())) {
 		made := p.shaped(name)
 		switch n := inForce(made); {
 		case len(made) == 0:

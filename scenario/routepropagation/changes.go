@@ -167,7 +167,7 @@ func middle(values []float64) spread {
 
 // shapesTable has a row for each shape, where there are several.
 func (p *propagation) shapesTable() {
-	used := p.Values.List("shapes", shapeNames())
+	used := p.Values.List("shapes", shapeNames(p.route()))
 	if len(used) == 1 {
 		return
 	}

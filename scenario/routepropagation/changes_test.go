@@ -159,7 +159,7 @@ func TestChangeFindings(t *testing.T) {
 func TestQuestionsOfChanges(t *testing.T) {
 	p := &propagation{Trial: scenariotest.Trial(t, Scenario, nil)}
 	both := &pair{pods: map[string]string{"one": "one-x", "two": "two-y"}, slices: []*discoveryv1.EndpointSlice{endpointsAt("10.0.0.1"), endpointsAt("10.0.0.2")}}
-	subjects := p.subjects(kindNames(), both)
+	subjects := p.subjects(kindNames(anyRoute), both)
 	got := map[string][]string{}
 	for _, s := range subjects {
 		for n := range 2 * len(s.kinds) {
@@ -181,8 +181,8 @@ func TestQuestionsOfChanges(t *testing.T) {
 			"changed-backend.gatemark.test /: status 200, route changed-backend generation 1 from pod two-y -> status 200, route changed-backend generation 1 from pod one-x"},
 		"weight": {"changed-weight.gatemark.test /: status 200, route changed-weight generation 1 from pod one-x -> status 200, route changed-weight generation 1 from pod two-y",
 			"changed-weight.gatemark.test /: status 200, route changed-weight generation 1 from pod two-y -> status 200, route changed-weight generation 1 from pod one-x"},
-		"match": {"changed-match.gatemark.test /1: status 404 -> status 200, route changed-match generation 1",
-			"changed-match.gatemark.test /2: status 404 -> status 200, route changed-match generation 1"},
+		"match": {"changed-match.gatemark.test /v1: status 404 -> status 200, route changed-match generation 1",
+			"changed-match.gatemark.test /v2: status 404 -> status 200, route changed-match generation 1"},
 		"host": {"h1.changed-host.gatemark.test /: status 404 -> status 200, route changed-host generation 1",
 			"h2.changed-host.gatemark.test /: status 404 -> status 200, route changed-host generation 1"},
 		"delete": {"remade.gatemark.test /: status 200, route remade generation 1 -> status 404",
@@ -259,7 +259,7 @@ func TestShapes(t *testing.T) {
 		if got := strings.Join(parts, ", "); got != c.want {
 			t.Errorf("%s matches by %s, want %s", c.shape, got, c.want)
 		}
-		q := form.asks()
+		q := form.asks(anyRoute)
 		if got := fmt.Sprint(q.Host, " ", q.Path, " ", q.Header); got != c.asked {
 			t.Errorf("%s is asked for by %s, want %s", c.shape, got, c.asked)
 		}

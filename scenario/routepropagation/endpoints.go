@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/kube"
-	"github.com/gatemark/gatemark/marker"
 	"github.com/gatemark/gatemark/measure/probe"
 	"github.com/gatemark/gatemark/scenario"
 )
@@ -99,7 +98,7 @@ func (p *propagation) balanced(both *pair) *subject {
 	form := shapes[0].form(name)
 	form.Backends = []weighted{{sharedBackend, 1}}
 	shows := func(service string) probe.State {
-		return probe.Serves(marker.Marker{Route: name, Generation: form.Generation, Pod: both.pods[service]})
+		return probe.Serves(form.marker(p.route(), name, map[string]string{sharedBackend: both.pods[service]}))
 	}
 	return &subject{
 		kinds: []string{kindEndpointAdded, kindEndpointRemoved},
@@ -115,7 +114,7 @@ func (p *propagation) balanced(both *pair) *subject {
 			return s, err
 		},
 		step: func(n int) (step, error) {
-			s := step{kind: kindEndpointAdded, name: name, question: form.asks()}
+			s := step{kind: kindEndpointAdded, name: name, question: form.asks(p.route())}
 			s.question.Old, s.question.New, s.question.Mixed = shows(firstBackend), shows(secondBackend), probe.MixedAfter
 			if n%2 == 1 {
 				s.kind = kindEndpointRemoved

@@ -85,8 +85,8 @@ func (p *propagation) findErrors() {
 		}
 	}
 	p.Find("errors", result.Broken,
-		fmt.Sprintf("while new routes came into force, users got %d errors (%s) in %d probes, at %d of %d routes; only 404 until it is served, and the right answer from then on, would be correct",
-			total.ErrorCount(), classes(total), total.Sent, routes, len(p.routes)),
+		fmt.Sprintf("while new routes came into force, users got %d errors (%s) in %d probes, at %d of %d routes; only %s until it is served, and the right answer from then on, would be correct",
+			total.ErrorCount(), classes(total), total.Sent, routes, len(p.routes), p.route().Unserved),
 		result.Evidence{Name: "first errors of each replica and kind of connection", Text: scenario.Excerpt(examples(rows(p.routes)))})
 }
 
@@ -159,8 +159,8 @@ func (p *propagation) findFlaps() {
 		severity = result.Notable
 	}
 	p.Find("flaps", severity,
-		fmt.Sprintf("at %d of %d routes a replica that had served the new route answered 404 again, for at most %s: parts of a replica take the change at different times",
-			len(routes), len(p.routes), longest.Round(100*time.Microsecond)),
+		fmt.Sprintf("at %d of %d routes a replica that had served the new route answered %s again, for at most %s: parts of a replica take the change at different times",
+			len(routes), len(p.routes), p.route().Unserved, longest.Round(100*time.Microsecond)),
 		result.Evidence{Name: "counts", Text: scenario.Excerpt(lines)})
 }
 

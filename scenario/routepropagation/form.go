@@ -3,6 +3,8 @@ package routepropagation
 import (
 	_ "embed"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,23 +36,35 @@ type weighted struct {
 
 // A shape is what routes match by. {} stands for the route's name. A valid
 // route with a good status may still be a 404, and only in some shapes.
-type shape struct{ name, host, path, header string }
-
-var shapes = []shape{
-	{"host", "{}.gatemark.test", "/", ""},
-	{"bare", "{}.gatemark.test", "", ""}, // no matches at all: the default is the path prefix /
-	{"path", "", "/{}", ""},
-	{"header", "", "", "{}"},
-	{"host+path", "{}.gatemark.test", "/{}", ""},
-	{"host+header", "{}.gatemark.test", "", "{}"},
-	{"path+header", "", "/{}", "{}"},
-	{"host+path+header", "{}.gatemark.test", "/{}", "{}"},
+// The path of a GRPCRoute is a service.
+type shape struct {
+	name, host, path, header string
+	routes                   []string // kinds of route that have it
 }
 
-func shapeNames() []string {
+var (
+	everyRoute = []string{scenario.HTTPRoute, scenario.GRPCRoute, scenario.TLSRoute}
+	ofRequests = []string{scenario.HTTPRoute, scenario.GRPCRoute}
+	ofHTTP     = []string{scenario.HTTPRoute}
+)
+
+var shapes = []shape{
+	{"host", "{}.gatemark.test", "/", "", everyRoute},
+	{"bare", "{}.gatemark.test", "", "", ofHTTP}, // no matches at all: the default is the path prefix /
+	{"path", "", "/{}", "", ofRequests},
+	{"header", "", "", "{}", ofRequests},
+	{"host+path", "{}.gatemark.test", "/{}", "", ofRequests},
+	{"host+header", "{}.gatemark.test", "", "{}", ofRequests},
+	{"path+header", "", "/{}", "{}", ofRequests},
+	{"host+path+header", "{}.gatemark.test", "/{}", "{}", ofRequests},
+}
+
+func shapeNames(r *scenario.Route) []string {
 	var names []string
 	for _, s := range shapes {
-		names = append(names, s.name)
+		if slices.Contains(s.routes, r.Kind) {
+			names = append(names, s.name)
+		}
 	}
 	return names
 }
@@ -64,10 +78,10 @@ func (s shape) form(name string) routeForm {
 	}
 }
 
-// asks is the question whose request the route serves in this form: without
-// states.
-func (f routeForm) asks() probe.Question {
-	q := probe.Question{Host: f.Host, Path: f.Path}
+// asks is the question whose request a route of a kind serves in this form:
+// without states.
+func (f routeForm) asks(r *scenario.Route) probe.Question {
+	q := probe.Question{Host: f.Host, Path: r.Path(f.Path), Protocol: r.Protocol, TLS: r.TLS}
 	if q.Host == "" {
 		q.Host = "any.gatemark.test"
 	}
@@ -79,8 +93,11 @@ func (f routeForm) asks() probe.Question {
 
 // marker is what answers of the route in this form carry. pods names the pods of
 // Services that have one only.
-func (f routeForm) marker(name string, pods map[string]string) marker.Marker {
-	m := marker.Expect(name, f.Generation)
+func (f routeForm) marker(r *scenario.Route, name string, pods map[string]string) marker.Marker {
+	var m marker.Marker
+	if !r.TLS {
+		m = marker.Expect(name, f.Generation)
+	}
 	for _, b := range f.Backends {
 		if b.Weight > 0 {
 			m.Pod = pods[b.Service]
@@ -89,11 +106,31 @@ func (f routeForm) marker(name string, pods map[string]string) marker.Marker {
 	return m
 }
 
+// unserved is what is answered where no route serves.
+func unserved(r *scenario.Route) probe.State {
+	if r.TLS {
+		return probe.Closes()
+	}
+	return probe.Answers(404)
+}
+
+// match is a form's path, as routes of a kind match it.
+func (f routeForm) match(r *scenario.Route) string {
+	switch {
+	case r.Kind == scenario.HTTPRoute && f.Path != "":
+		return fmt.Sprintf("path: {type: PathPrefix, value: %q}", f.Path)
+	case r.Kind == scenario.GRPCRoute && r.Service(f.Path) != "":
+		return fmt.Sprintf("method: {service: %q}", r.Service(f.Path))
+	}
+	return ""
+}
+
 // routeObject is the route in a form.
 func routeObject(t *scenario.Trial, name string, f routeForm) (client.Object, error) {
+	r := scenario.RouteOf(t.Values)
 	objects, err := t.Render("routeform.yaml", formManifest, map[string]any{
 		"Name": name, "Namespace": t.Namespace, "Gateway": scenario.GatewayName, "Form": f,
-		"Marker": marker.Expect(name, f.Generation).Filter(),
+		"Marker": marker.Expect(name, f.Generation).Filter(), "Route": r, "Match": f.match(r),
 	})
 	if err != nil {
 		return nil, err

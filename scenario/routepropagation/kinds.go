@@ -52,27 +52,31 @@ type changeKind struct {
 	// form serves, and before the write that is a 404, or, where the form before
 	// serves it too, the answer of that one.
 	form func(f *routeForm, n int)
+	// routes are the kinds of route that have it.
+	routes []string
 }
 
 var changeKinds = []changeKind{
-	{kindCreate, "creations of a route", nil},
-	{"header", "changes of a header filter", func(f *routeForm, n int) { f.Generation = int64(n + 1) }},
-	{"backend", "changes of a route's backend", func(f *routeForm, n int) { f.Backends = []weighted{{singleBackends[n%2], 1}} }},
+	{kindCreate, "creations of a route", nil, everyRoute},
+	{"header", "changes of a header filter", func(f *routeForm, n int) { f.Generation = int64(n + 1) }, ofRequests},
+	{"backend", "changes of a route's backend", func(f *routeForm, n int) { f.Backends = []weighted{{singleBackends[n%2], 1}} }, everyRoute},
 	{"weight", "changes of two backends' weights", func(f *routeForm, n int) {
 		f.Backends = []weighted{{firstBackend, (n + 1) % 2}, {secondBackend, n % 2}}
-	}},
-	{"match", "changes of a path match", func(f *routeForm, n int) { f.Path = fmt.Sprintf("/%d", n) }},
-	{"host", "changes of a host name", func(f *routeForm, n int) { f.Host = fmt.Sprintf("h%d.%s", n, f.Host) }},
-	{kindDelete, "deletions of a route", nil},
-	{kindRecreate, "creations of a route under a deleted one's name", nil},
-	{kindEndpointAdded, "additions of an endpoint", nil},
-	{kindEndpointRemoved, "removals of an endpoint", nil},
+	}, everyRoute},
+	{"match", "changes of a path match", func(f *routeForm, n int) { f.Path = fmt.Sprintf("/v%d", n) }, ofRequests},
+	{"host", "changes of a host name", func(f *routeForm, n int) { f.Host = fmt.Sprintf("h%d.%s", n, f.Host) }, everyRoute},
+	{kindDelete, "deletions of a route", nil, everyRoute},
+	{kindRecreate, "creations of a route under a deleted one's name", nil, everyRoute},
+	{kindEndpointAdded, "additions of an endpoint", nil, everyRoute},
+	{kindEndpointRemoved, "removals of an endpoint", nil, everyRoute},
 }
 
-func kindNames() []string {
+func kindNames(r *scenario.Route) []string {
 	var names []string
 	for _, k := range changeKinds {
-		names = append(names, k.name)
+		if slices.Contains(k.routes, r.Kind) {
+			names = append(names, k.name)
+		}
 	}
 	return names
 }
@@ -123,7 +127,7 @@ func (p *propagation) rewritten(k changeKind, pods map[string]string) *subject {
 			before, after := form(n), form(n+1)
 			object, err := routeObject(p.Trial, name, after)
 			return step{
-				kind: k.name, name: name, question: between(name, before, after, pods),
+				kind: k.name, name: name, question: between(p.route(), name, before, after, pods),
 				write: func(ctx context.Context) (*scenario.RouteVersion, error) { return p.rewrite(ctx, object) },
 			}, err
 		},
@@ -131,11 +135,11 @@ func (p *propagation) rewritten(k changeKind, pods map[string]string) *subject {
 }
 
 // between asks what a form serves that another one is rewritten to.
-func between(name string, before, after routeForm, pods map[string]string) probe.Question {
-	q := after.asks()
-	q.Old, q.New = probe.Answers(404), probe.Serves(after.marker(name, pods))
+func between(r *scenario.Route, name string, before, after routeForm, pods map[string]string) probe.Question {
+	q := after.asks(r)
+	q.Old, q.New = unserved(r), probe.Serves(after.marker(r, name, pods))
 	if before.Host == after.Host && before.Path == after.Path && before.Header == after.Header {
-		q.Old = probe.Serves(before.marker(name, pods))
+		q.Old = probe.Serves(before.marker(r, name, pods))
 	}
 	return q
 }
@@ -143,8 +147,9 @@ func between(name string, before, after routeForm, pods map[string]string) probe
 // creationOf is the step that creates a route in a form.
 func (p *propagation) creationOf(name string, f routeForm, pods map[string]string) (step, error) {
 	object, err := routeObject(p.Trial, name, f)
-	q := f.asks()
-	q.Old, q.New = probe.Answers(404), probe.Serves(f.marker(name, pods))
+	r := p.route()
+	q := f.asks(r)
+	q.Old, q.New = unserved(r), probe.Serves(f.marker(r, name, pods))
 	return step{kindCreate, name, q, func(ctx context.Context) (*scenario.RouteVersion, error) {
 		if err := kube.Create(ctx, p.Kube, object); err != nil {
 			return nil, err
@@ -188,8 +193,9 @@ func (p *propagation) remade() *subject {
 				return again, err
 			}
 			object, err := routeObject(p.Trial, name, form(n))
-			q := form(n).asks()
-			q.Old, q.New = probe.Serves(form(n).marker(name, nil)), probe.Answers(404)
+			r := p.route()
+			q := form(n).asks(r)
+			q.Old, q.New = probe.Serves(form(n).marker(r, name, nil)), unserved(r)
 			return step{kindDelete, name, q, func(ctx context.Context) (*scenario.RouteVersion, error) {
 				return nil, p.Kube.Delete(ctx, object)
 			}}, err

@@ -125,7 +125,7 @@ func (p *propagation) metrics() {
 	total := p.total()
 	// Counts in so many probes: that none was seen bounds the rate.
 	among := func(m result.Metric) result.Metric { m.N = total.Sent; return m.Lower() }
-	p.Metric("errors", among(result.Count("Answers that were neither 404 nor right", total.ErrorCount())))
+	p.Metric("errors", among(result.Count("Answers that were neither "+p.route().Unserved+" nor right", total.ErrorCount())))
 	p.Metric("flaps", among(result.Count("Old answers after the first right one on the same replica", p.flaps())))
 	p.Metric("probes", result.Count("Probes sent after the writes", total.Sent+p.afterwards().Sent))
 	p.configMetrics()

@@ -32,6 +32,7 @@ var Scenario = &scenario.Scenario{
 		Headline: []string{"stable", "first-served", "status", "errors"},
 	},
 	Parameters: []scenario.Parameter{
+		scenario.RouteParameter,
 		{Name: "routes", Default: 100, Min: 1, Max: 40000, Help: "routes to create, one after another"},
 		{Name: "step", Default: time.Millisecond, Min: float64(100 * time.Microsecond), Max: float64(time.Second), Help: "time between two probes of a replica on its kept connection"},
 		{Name: "freshStep", Default: 4 * time.Millisecond, Min: float64(100 * time.Microsecond), Max: float64(time.Second), Help: "the same on new connections, which cost both sides far more than a request"},
@@ -40,17 +41,18 @@ var Scenario = &scenario.Scenario{
 		{Name: "settle", Default: 250 * time.Millisecond, Min: float64(10 * time.Millisecond), Max: float64(time.Minute), Help: "how long answers must stay right"},
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "backend pods"},
 		{Name: "configChecks", Default: 50, Min: 0, Max: 40000, Help: "routes whose time is held against the proxy's own configuration dump, evenly spread"},
-		{Name: "shapes", Default: "host", Help: "what routes match by, in turns: all, or some of " + strings.Join(shapeNames(), ", ")},
-		{Name: "changes", Default: kindCreate, Help: "kinds of change beside " + kindCreate + ": all, or some of " + strings.Join(kindNames(), ", ")},
+		{Name: "shapes", Default: "host", Help: "what routes match by, in turns: all, or some of " + strings.Join(shapeNames(anyRoute), ", ")},
+		{Name: "changes", Default: kindCreate, Help: "kinds of change beside " + kindCreate + ": all, or some of " + strings.Join(kindNames(anyRoute), ", ")},
 		{Name: "rounds", Default: 10, Min: 1, Max: 10000, Help: "how often each kind of change but " + kindCreate + " is made"},
 	},
 	Check: func(v map[string]any) []error {
-		return slices.Concat(scenario.Shorter(v, "settle", "limit"), scenario.Lists(v, "shapes", shapeNames()), scenario.Lists(v, "changes", kindNames()))
+		r := scenario.RouteOf(v)
+		return slices.Concat(scenario.Shorter(v, "settle", "limit"), scenario.Lists(v, "shapes", shapeNames(r)), scenario.Lists(v, "changes", kindNames(r)), keptTLS(r, v))
 	},
 	Writes: propagationWrites,
 	Estimate: func(v scenario.Values) time.Duration {
 		each := v.Duration("settle") + 150*time.Millisecond
-		changes := v.Int("rounds") * (len(v.List("changes", kindNames())) - 1)
+		changes := v.Int("rounds") * (len(v.List("changes", kindNames(scenario.RouteOf(v)))) - 1)
 		return 25*time.Second + time.Duration(v.Int("routes")+changes)*each
 	},
 	Run: func(ctx context.Context, t *scenario.Trial) error { return (&propagation{Trial: t}).run(ctx) },
@@ -60,11 +62,11 @@ var Scenario = &scenario.Scenario{
 func propagationWrites(v scenario.Values) []scenario.Write {
 	all := []scenario.Write{
 		{Verb: "create", Kind: "Namespace", Count: 1}, {Verb: "create", Kind: "Deployment", Count: 1}, {Verb: "create", Kind: "Service", Count: 1}, {Verb: "create", Kind: "Gateway", Count: 1},
-		{Verb: "create", Kind: "HTTPRoute", Count: v.Int("routes")}, {Verb: "delete", Kind: "Namespace", Count: 1},
+		{Verb: "create", Kind: scenario.RouteOf(v).Kind, Count: v.Int("routes")}, {Verb: "delete", Kind: "Namespace", Count: 1},
 	}
-	if changes := v.Int("rounds") * (len(v.List("changes", kindNames())) - 1); changes > 0 {
+	if changes := v.Int("rounds") * (len(v.List("changes", kindNames(scenario.RouteOf(v)))) - 1); changes > 0 {
 		all = append(all, scenario.Write{Verb: "create", Kind: "Deployment", Count: len(singleBackends)}, scenario.Write{Verb: "create", Kind: "Service", Count: len(singleBackends) + 1},
-			scenario.Write{Verb: "change", Kind: "HTTPRoute or EndpointSlice", Count: changes})
+			scenario.Write{Verb: "change", Kind: scenario.RouteOf(v).Kind + " or EndpointSlice", Count: changes})
 	}
 	return all
 }
@@ -106,8 +108,26 @@ type propagated struct {
 	moved int
 }
 
+// anyRoute is the kind that has everything.
+var anyRoute = scenario.RouteOf(nil)
+
+// keptTLS: what is passed through stays with its backend, so that connections
+// that are kept show no change.
+func keptTLS(r *scenario.Route, v map[string]any) []error {
+	if r.TLS && v["connections"] == "kept" {
+		return []error{fmt.Errorf("connections: those that are kept show nothing of a %s", r.Kind)}
+	}
+	return nil
+}
+
+// route is the kind that is measured.
+func (p *propagation) route() *scenario.Route { return scenario.RouteOf(p.Values) }
+
 func (p *propagation) run(ctx context.Context) error {
-	stage, err := p.SetStage(ctx, p.Values.Int("backends"), scenario.Listener{Name: "http"})
+	if err := p.Supports(ctx, p.route().Kind, p.route().Feature); err != nil {
+		return err
+	}
+	stage, err := p.SetStage(ctx, p.Values.Int("backends"), p.route().Listener)
 	if err != nil {
 		return err
 	}
@@ -115,7 +135,7 @@ func (p *propagation) run(ctx context.Context) error {
 		return scenario.Invalid{Reason: err}
 	}
 	defer p.prober.Close()
-	if p.status, err = scenario.WatchRouteStatus(ctx, p.Trial, p.Target.ControllerName, 1); err != nil {
+	if p.status, err = scenario.WatchRouteStatus(ctx, p.Trial, p.route().Kind, p.Target.ControllerName, 1); err != nil {
 		return scenario.Invalid{Reason: err}
 	}
 	defer p.status.Stop()
@@ -136,8 +156,12 @@ func (p *propagation) run(ctx context.Context) error {
 }
 
 func (p *propagation) options() probe.Options {
+	connections := map[string]probe.Connections{"both": probe.Both, "kept": probe.Kept, "new": probe.Fresh}[p.Values.String("connections")]
+	if p.route().TLS {
+		connections = probe.Fresh
+	}
 	return probe.Options{
-		Connections: map[string]probe.Connections{"both": probe.Both, "kept": probe.Kept, "new": probe.Fresh}[p.Values.String("connections")],
+		Connections: connections,
 		Step:        p.Values.Duration("step"),
 		FreshStep:   p.Values.Duration("freshStep"),
 		Limit:       p.Values.Duration("limit"),
@@ -154,7 +178,7 @@ const hopeless = 5
 // create creates the routes.
 func (p *propagation) create(ctx context.Context) error {
 	total := p.Values.Int("routes")
-	forms := p.Values.List("shapes", shapeNames())
+	forms := p.Values.List("shapes", shapeNames(p.route()))
 	never := 0
 	for i := range total {
 		p.Progress("route %d of %d", i+1, total)

@@ -13,7 +13,7 @@ import (
 // takeTurns makes the wanted kinds of change but new routes, in rounds, so that
 // whatever drifts meets all of them alike.
 func (p *propagation) takeTurns(ctx context.Context) error {
-	wanted := p.Values.List("changes", kindNames())
+	wanted := p.Values.List("changes", kindNames(p.route()))
 	if len(wanted) == 1 && wanted[0] == kindCreate {
 		return nil
 	}

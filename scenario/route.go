@@ -1,0 +1,110 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
+
+	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/load"
+)
+
+// A Route is a kind of route: all in which measuring one differs from measuring
+// another.
+type Route struct {
+	Kind string
+	// Feature is what the GatewayClass of an implementation lists that has it;
+	// empty for what every implementation has.
+	Feature string
+	// Listener is one of the trial's Gateway for such routes, BackendPort the
+	// port of the backends' Services.
+	Listener    Listener
+	BackendPort int
+	// Protocol is what is asked by, and TLS whether it is spoken to the backend
+	// itself. Then the route leaves no mark on what it passes: only the backend
+	// that answers can be told, and connections stay with theirs.
+	Protocol load.Protocol
+	TLS      bool
+	// Unserved is what is right where no route serves, in words.
+	Unserved string
+}
+
+// The kinds of route, as a parameter names them.
+const (
+	HTTPRoute = "HTTPRoute"
+	GRPCRoute = "GRPCRoute"
+	TLSRoute  = "TLSRoute"
+)
+
+var routes = []*Route{
+	{Kind: HTTPRoute, Listener: Listener{Name: "http"}, BackendPort: 80, Protocol: load.HTTP1, Unserved: "404"},
+	{Kind: GRPCRoute, Feature: string(features.SupportGRPCRoute), Listener: Listener{Name: "http"}, BackendPort: 81, Protocol: load.GRPC,
+		Unserved: "UNIMPLEMENTED (404)"},
+	{Kind: TLSRoute, Feature: string(features.SupportTLSRoute), Listener: Listener{Name: "tls", Passthrough: true}, BackendPort: 443, Protocol: load.HTTP1, TLS: true,
+		Unserved: "a closed connection"},
+}
+
+// RouteParameter is the parameter by which scenarios measure another kind.
+var RouteParameter = Parameter{Name: "route", Default: HTTPRoute, OneOf: []string{HTTPRoute, GRPCRoute, TLSRoute}, Help: "kind of route"}
+
+// RouteOf is the kind that a trial's parameters name.
+func RouteOf(v map[string]any) *Route {
+	kind, _ := v[RouteParameter.Name].(string)
+	if at := slices.IndexFunc(routes, func(r *Route) bool { return r.Kind == kind }); at >= 0 {
+		return routes[at]
+	}
+	return routes[0]
+}
+
+// Service is the gRPC service that stands for a path in a GRPCRoute's match, or
+// "" for the path /.
+func (r *Route) Service(path string) string {
+	return strings.ReplaceAll(strings.Trim(path, "/"), "-", "_")
+}
+
+// Path is what is asked for where a route matches a path: of gRPC, a method of
+// the service that stands for it.
+func (r *Route) Path(path string) string {
+	if r.Protocol != load.GRPC {
+		return path
+	}
+	service := r.Service(path)
+	if service == "" {
+		service = "gatemark.Any"
+	}
+	return "/" + service + "/Call"
+}
+
+// Supports tells whether the cluster and the implementation have a kind of
+// object, by the feature that stands for it. An implementation that lists no
+// features is tried.
+func (t *Trial) Supports(ctx context.Context, kind, feature string) error {
+	gvk := gatewayv1.SchemeGroupVersion.WithKind(kind)
+	_, err := t.Kube.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return Unsupported{fmt.Errorf("the Gateway API of this cluster has no %s in version %s", kind, gvk.Version)}
+	}
+	if err != nil {
+		return Invalid{err}
+	}
+	var class gatewayv1.GatewayClass
+	if err := t.Kube.Get(ctx, client.ObjectKey{Name: t.Target.GatewayClass}, &class); err != nil {
+		return Invalid{err}
+	}
+	return ListsFeature(&class, feature)
+}
+
+// ListsFeature holds a feature against those that a GatewayClass lists.
+func ListsFeature(class *gatewayv1.GatewayClass, feature string) error {
+	all := kube.Features(class)
+	if feature == "" || len(all) == 0 || slices.Contains(all, feature) {
+		return nil
+	}
+	return Unsupported{fmt.Errorf("%s is not among the %d features that GatewayClass %s says are supported", feature, len(all), class.Name)}
+}
