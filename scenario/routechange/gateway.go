@@ -47,7 +47,7 @@ func grantKinds() []*kindOfChange {
 }
 
 func (c *changing) grant() map[string]any {
-	return map[string]any{"Namespace": c.foreign(), "From": c.Namespace}
+	return map[string]any{"Namespace": c.foreign(), "From": c.Namespace, "Kind": scenario.RouteOf(c.Values).Kind}
 }
 
 // granted makes the second namespace, a backend there, and the grant.
@@ -111,9 +111,6 @@ func (c *changing) setListeners(ctx context.Context, more ...changedListener) er
 	})
 }
 
-// securePort is the HTTPS listener's.
-const securePort = 443
-
 // A keyPair is a certificate, as a Secret has it.
 type keyPair struct{ certificate, key, serial string }
 
@@ -123,7 +120,7 @@ func certificateKind() *kindOfChange {
 	const name = "certificate"
 	served := stream.Answer{Route: name, Generation: 1}
 	k := &kindOfChange{name: name, title: "a listener's certificate was rotated", streams: []stream.Stream{{
-		Name: "the listener's route", Host: changeHost(name), Path: "/", Port: securePort, Secure: true, Before: served, After: served,
+		Name: "the listener's route", Host: changeHost(name), Path: "/", Port: scenario.SecurePort, Secure: true, Before: served, After: served,
 	}}}
 	secret := func(c *changing, forward bool) map[string]any {
 		pair := c.pairs[stateNumber(forward)]
@@ -140,7 +137,7 @@ func certificateKind() *kindOfChange {
 		if err := c.put(ctx, "secret", secret(c, false)); err != nil {
 			return err
 		}
-		if err := c.setListeners(ctx, changedListener{Name: "https", Host: changeHost(name), Port: securePort, Secret: name}); err != nil {
+		if err := c.setListeners(ctx, changedListener{Name: "https", Host: changeHost(name), Port: scenario.SecurePort, Secret: name}); err != nil {
 			return err
 		}
 		return c.put(ctx, "route", c.route(changedRoute{

@@ -58,18 +58,27 @@ type changing struct {
 // controlKind is the kind in which nothing changes.
 const controlKind = "none"
 
-// kindsOfChange lists all kinds, in the order in which they take place.
-func kindsOfChange() []*kindOfChange {
-	return slices.Concat(
+// kindsOfChange lists all kinds that routes of a kind have, in the order in
+// which they take place.
+func kindsOfChange(r *scenario.Route) []*kindOfChange {
+	all := slices.Concat(
 		[]*kindOfChange{{name: controlKind, title: "nothing changed"}},
 		backendKinds(), ruleKinds(), grantKinds(), listenerKinds(), endpointKinds(), lifeKinds(),
 	)
+	return slices.DeleteFunc(all, func(k *kindOfChange) bool { return slices.Contains(lacking[r.Kind], k.name) })
+}
+
+// lacking lists the kinds of change that routes of a kind do not have, or that
+// no answer shows: what is passed through carries no mark of its route.
+var lacking = map[string][]string{
+	scenario.GRPCRoute: {"rewrite", "timeout", "retry"},
+	scenario.TLSRoute:  {"backend-port", "header", "match", "rewrite", "timeout", "retry", "listener", "certificate"},
 }
 
 // chosenKinds are those that a parameter names: "all", or names with commas
 // between them.
-func chosenKinds(names string) ([]*kindOfChange, error) {
-	all := kindsOfChange()
+func chosenKinds(r *scenario.Route, names string) ([]*kindOfChange, error) {
+	all := kindsOfChange(r)
 	if names == allKinds {
 		return all, nil
 	}
@@ -78,7 +87,7 @@ func chosenKinds(names string) ([]*kindOfChange, error) {
 		name = strings.TrimSpace(name)
 		at := slices.IndexFunc(all, func(k *kindOfChange) bool { return k.name == name })
 		if at < 0 {
-			return nil, fmt.Errorf("kinds: there is no %q; there are %s", name, strings.Join(namesOfKinds(all), ", "))
+			return nil, fmt.Errorf("kinds: there is no %q of a %s; there are %s", name, r.Kind, strings.Join(namesOfKinds(all), ", "))
 		}
 		if !slices.Contains(chosen, all[at]) {
 			chosen = append(chosen, all[at])
@@ -134,4 +143,28 @@ const neighbourName = "neighbour"
 func neighbourStream() stream.Stream {
 	always := stream.Answer{Route: neighbourName, Generation: 1}
 	return stream.Stream{Name: "a route that nobody changed", Host: changeHost(neighbourName), Path: "/", Before: always, After: always}
+}
+
+// asked is a stream as it is asked for where routes are of a kind.
+func asked(r *scenario.Route, s stream.Stream) stream.Stream {
+	s.Path = r.Path(s.Path)
+	if r.TLS {
+		s.Secure, s.Port = true, scenario.SecurePort
+	}
+	s.Before, s.After = right(r, s.Before), right(r, s.After)
+	return s
+}
+
+// right is what is right of a route of a kind where an answer is of an
+// HTTPRoute. A connection that is passed through goes on with its backend, and
+// is closed where there is none.
+func right(r *scenario.Route, a stream.Answer) stream.Answer {
+	if !r.TLS {
+		return a
+	}
+	if a.Status == 404 || a.Status == 5 {
+		a.Status, a.Closed = 0, true
+	}
+	a.Route, a.Generation, a.Unmarked, a.Lasting = "", 0, false, true
+	return a
 }

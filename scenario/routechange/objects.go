@@ -28,6 +28,8 @@ var routeChangeManifest string
 // What routechange.yaml is filled with.
 type (
 	changedRoute struct {
+		// Of is the kind of route.
+		Of                       *scenario.Route
 		Name, Namespace, Gateway string
 		// Listener is the one to attach to; empty for all.
 		Listener string
@@ -43,7 +45,8 @@ type (
 		Backends []changedBackend
 	}
 	changedBackend struct {
-		// Namespace is empty for the route's own, Port 0 for 80.
+		// Namespace is empty for the route's own, Port 0 for the one that routes of
+		// the kind are sent to.
 		Name, Namespace string
 		Port, Weight    int
 	}
@@ -124,19 +127,27 @@ func (c *changing) clear(ctx context.Context) error {
 
 // route is a route of the trial's Gateway.
 func (c *changing) route(r changedRoute) changedRoute {
-	r.Namespace, r.Gateway = c.Namespace, scenario.GatewayName
+	r.Of, r.Namespace, r.Gateway = scenario.RouteOf(c.Values), c.Namespace, scenario.GatewayName
 	rules := slices.Clone(r.Rules)
 	for i := range rules {
 		rules[i].Backends = slices.Clone(rules[i].Backends)
 		for j := range rules[i].Backends {
-			if b := &rules[i].Backends[j]; b.Namespace == foreignNamespace {
+			b := &rules[i].Backends[j]
+			if b.Namespace == foreignNamespace {
 				b.Namespace = c.foreign()
+			}
+			if b.Port == otherPort {
+				b.Port = otherPorts + r.Of.BackendPort
 			}
 		}
 	}
 	r.Rules = rules
 	return r
 }
+
+// otherPort in a kind's data stands for another port of a Service that leads to
+// the same pods: otherPorts above the first.
+const otherPort, otherPorts = -1, 1000
 
 // foreignNamespace in a kind's data stands for the trial's second namespace.
 const foreignNamespace = "foreign"

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -47,7 +49,10 @@ func (r *routeChanges) perform(ctx context.Context, c *changing, seen *kindChang
 			return err
 		}
 	}
-	streams := append(slices.Clone(c.kind.streams), neighbourStream())
+	var streams []stream.Stream
+	for _, s := range append(slices.Clone(c.kind.streams), neighbourStream()) {
+		streams = append(streams, asked(r.route(), s))
+	}
 	endpoints, err := r.endpoints(ctx, streams)
 	if err != nil {
 		return err
@@ -236,6 +241,7 @@ func (c *changing) rights(ctx context.Context, streams []stream.Stream, forward 
 			if b, a, err = c.kind.expect(ctx, c, forward); err != nil {
 				return nil, nil, err
 			}
+			b, a = right(scenario.RouteOf(c.Values), b), right(scenario.RouteOf(c.Values), a)
 		}
 		before, after = append(before, b), append(after, a)
 	}
@@ -281,10 +287,17 @@ func (r *routeChanges) one(ctx context.Context, c *changing, seen *kindChanges, 
 // refused says why the implementation refuses the kind's route, where it says
 // itself that it does not support what the route asks for.
 func (r *routeChanges) refused(ctx context.Context, c *changing) (string, error) {
-	var route gatewayv1.HTTPRoute
-	err := r.Kube.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: c.kind.name}, &route)
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(gatewayv1.SchemeGroupVersion.WithKind(r.route().Kind))
+	err := r.Kube.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: c.kind.name}, object)
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("read route %s: %w", c.kind.name, err)
+	}
+	var route struct {
+		Status gatewayv1.RouteStatus `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &route); err != nil {
+		return "", fmt.Errorf("read the status of route %s: %w", c.kind.name, err)
 	}
 	for _, parent := range route.Status.Parents {
 		for _, condition := range parent.Conditions {

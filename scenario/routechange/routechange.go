@@ -38,6 +38,7 @@ var Scenario = &scenario.Scenario{
 		Headline: []string{"changes-with-errors", "errors", "effect"},
 	},
 	Parameters: []scenario.Parameter{
+		scenario.RouteParameter,
 		{Name: "kinds", Default: allKinds, Help: "kinds of change: all, or names with commas between them"},
 		{Name: "iterations", Default: 5, Min: 1, Max: 1000, Help: "how often each kind changes, forth and back"},
 		{Name: "rate", Default: 500, Min: 10, Max: 100000, Help: "requests a second, all together"},
@@ -54,7 +55,7 @@ var Scenario = &scenario.Scenario{
 	Check: func(v map[string]any) []error {
 		problems := append(scenario.Shorter(v, "settle", "limit"), scenario.Shorter(v, "watch", "limit")...)
 		if names, ok := v["kinds"].(string); ok {
-			if _, err := chosenKinds(names); err != nil {
+			if _, err := chosenKinds(scenario.RouteOf(v), names); err != nil {
 				problems = append(problems, err)
 			}
 		}
@@ -72,7 +73,7 @@ var Scenario = &scenario.Scenario{
 		}
 		return []scenario.Write{
 			{Verb: "create", Kind: "Namespace", Count: namespaces}, {Verb: "apply", Kind: "Deployment and its Service", Count: deployments},
-			{Verb: "apply or delete", Kind: "what changes: HTTPRoute, ReferenceGrant, Gateway, Secret, Pod, Deployment", Count: len(kinds) * (1 + 2*v.Int("iterations"))},
+			{Verb: "apply or delete", Kind: "what changes: " + scenario.RouteOf(v).Kind + ", ReferenceGrant, Gateway, Secret, Pod, Deployment", Count: len(kinds) * (1 + 2*v.Int("iterations"))},
 			{Verb: "delete", Kind: "Namespace", Count: namespaces},
 		}
 	},
@@ -88,7 +89,7 @@ var Scenario = &scenario.Scenario{
 
 // mustKinds are the chosen kinds of parameters that were checked.
 func mustKinds(v scenario.Values) []*kindOfChange {
-	kinds, err := chosenKinds(v.String("kinds"))
+	kinds, err := chosenKinds(scenario.RouteOf(v), v.String("kinds"))
 	if err != nil {
 		panic(err)
 	}
@@ -106,8 +107,14 @@ type routeChanges struct {
 	channel  string
 }
 
+// route is the kind that is changed.
+func (r *routeChanges) route() *scenario.Route { return scenario.RouteOf(r.Values) }
+
 func (r *routeChanges) run(ctx context.Context) (err error) {
-	if r.stage, err = r.SetStage(ctx, r.Values.Int("backends"), scenario.Listener{Name: "http"}); err != nil {
+	if err := r.Supports(ctx, r.route().Kind, r.route().Feature); err != nil {
+		return err
+	}
+	if r.stage, err = r.SetStage(ctx, r.Values.Int("backends"), r.route().Listener); err != nil {
 		return err
 	}
 	if err := r.discover(ctx); err != nil {
@@ -163,5 +170,6 @@ func (r *routeChanges) lacks(kind *kindOfChange) string {
 func (r *routeChanges) trafficOptions() stream.Options {
 	return stream.Options{
 		Rate: r.Values.Int("rate"), FreshEvery: r.Values.Int("freshEvery"), Connections: r.Values.Int("connections"), Timeout: r.Values.Duration("timeout"),
+		Protocol: r.route().Protocol,
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/load"
+	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/scenariotest"
 	"github.com/gatemark/gatemark/scenario/stream"
 )
@@ -248,7 +249,7 @@ func TestFindingsWithoutTraffic(t *testing.T) {
 
 func TestRequestsToADeletedPod(t *testing.T) {
 	r := simulated(t, "none", nil)
-	kind, err := chosenKinds("endpoint")
+	kind, err := chosenKinds(scenario.RouteOf(nil), "endpoint")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func TestLoadGates(t *testing.T) {
 		"ours":                     {load: loadTotals{requests: 1000, ours: 1}, fail: "own-failures"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &routeChanges{Trial: scenariotest.Trial(t, Scenario, nil), kinds: []*kindChanges{{kind: kindsOfChange()[0], load: c.load}}}
+			r := &routeChanges{Trial: scenariotest.Trial(t, Scenario, nil), kinds: []*kindChanges{{kind: kindsOfChange(scenario.RouteOf(nil))[0], load: c.load}}}
 			r.loadGates()
 			for _, g := range r.Result.Gates {
 				if g.OK == (g.Name == c.fail) {
@@ -328,7 +329,7 @@ func TestLongestRow(t *testing.T) {
 }
 
 func TestChosenKinds(t *testing.T) {
-	all, err := chosenKinds(allKinds)
+	all, err := chosenKinds(scenario.RouteOf(nil), allKinds)
 	if err != nil || len(all) < 18 || all[0].name != controlKind {
 		t.Fatalf("%d kinds, %v", len(all), err)
 	}
@@ -341,11 +342,11 @@ func TestChosenKinds(t *testing.T) {
 			t.Errorf("kind %s is not whole", name)
 		}
 	}
-	some, err := chosenKinds("weight, none,weight")
+	some, err := chosenKinds(scenario.RouteOf(nil), "weight, none,weight")
 	if err != nil || fmt.Sprint(namesOfKinds(some)) != "[weight none]" {
 		t.Errorf("%v, %v", namesOfKinds(some), err)
 	}
-	if _, err := chosenKinds("weigth"); err == nil || !strings.Contains(err.Error(), `no "weigth"`) || !strings.Contains(err.Error(), "weight-split") {
+	if _, err := chosenKinds(scenario.RouteOf(nil), "weigth"); err == nil || !strings.Contains(err.Error(), `no "weigth"`) || !strings.Contains(err.Error(), "weight-split") {
 		t.Errorf("got %v", err)
 	}
 	problems := Scenario.Check(map[string]any{"kinds": "x", "settle": time.Minute, "watch": time.Minute, "limit": time.Second})
@@ -405,5 +406,62 @@ func TestEstimateGrowsWithWhatIsAsked(t *testing.T) {
 	}
 	if len(Scenario.Writes(v)) == 0 {
 		t.Error("no writes")
+	}
+}
+
+// TestOtherKindsOfRoute: what is asked, and what is right, of routes that are no
+// HTTPRoutes.
+func TestOtherKindsOfRoute(t *testing.T) {
+	for kind, want := range map[string]string{
+		scenario.GRPCRoute: "[none backend-port service weight weight-split header match host cross-namespace grant listener certificate endpoint scale recreate invalid]",
+		scenario.TLSRoute:  "[none service weight weight-split host cross-namespace grant endpoint scale recreate invalid]",
+	} {
+		r := scenario.RouteOf(map[string]any{"route": kind})
+		if got := fmt.Sprint(namesOfKinds(kindsOfChange(r))); got != want {
+			t.Errorf("%s: got %s, want %s", kind, got, want)
+		}
+	}
+	if _, err := chosenKinds(scenario.RouteOf(map[string]any{"route": "TLSRoute"}), "header"); err == nil || !strings.Contains(err.Error(), `no "header" of a TLSRoute`) {
+		t.Errorf("got %v", err)
+	}
+	gone := stream.Stream{Path: "/first", Before: stream.Answer{Route: "r", Generation: 1, Backends: []string{"echo"}}, After: stream.Answer{Status: 404}}
+	if s := asked(scenario.RouteOf(map[string]any{"route": "GRPCRoute"}), gone); s.Path != "/first/Call" || s.Secure || s.Before.Route != "r" || s.After.Status != 404 {
+		t.Errorf("of a GRPCRoute: %+v", s)
+	}
+	s := asked(scenario.RouteOf(map[string]any{"route": "TLSRoute"}), gone)
+	if s.Path != "/first" || !s.Secure || s.Port != 443 || s.Before.Route != "" || s.Before.Backends[0] != "echo" || !s.After.Closed || s.After.Status != 0 {
+		t.Errorf("of a TLSRoute: %+v", s)
+	}
+	before, closed := scenariotest.Answered(0, 0, ms, "", 0, "echo-6f-x"), stream.Hit{Class: load.TLS}
+	for _, c := range []struct {
+		h     stream.Hit
+		fresh bool
+		want  stream.Shown
+	}{{before, true, stream.ShowsOld}, {closed, true, stream.ShowsNew}, {before, false, stream.ShowsEither}, {closed, false, stream.ShowsEither}, {stream.Hit{Class: load.Timeout}, true, stream.ShowsWrong}} {
+		if got := stream.Tell(&c.h, c.fresh, s.Before, s.After); got != c.want {
+			t.Errorf("%v, new connection: %t: got %d, want %d", c.h.What(), c.fresh, got, c.want)
+		}
+	}
+}
+
+func TestManifestsOfOtherRoutes(t *testing.T) {
+	made := func(kind string) []*unstructured.Unstructured {
+		c := &changing{Trial: scenariotest.Trial(t, Scenario, map[string]any{"route": kind}), kind: &kindOfChange{name: "x"}}
+		object, err := object(c.Trial, "route", c.route(changedRoute{Name: "r", Hosts: []string{"a.test"}, Rules: []changedRule{
+			{Path: "/first", Marker: marks("r", 2), Backends: []changedBackend{{Name: "x", Port: otherPort, Weight: 1}}},
+			{Path: "/", Backends: sendTo("echo")},
+		}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*unstructured.Unstructured{object}
+	}
+	called := scenariotest.Typed[gatewayv1.GRPCRoute](t, made(scenario.GRPCRoute), scenario.GRPCRoute).Spec.Rules
+	if *called[0].Matches[0].Method.Service != "first" || *called[0].BackendRefs[0].Port != 1081 || len(called[0].Filters) != 1 || len(called[1].Matches) != 0 || *called[1].BackendRefs[0].Port != 81 {
+		t.Errorf("%+v", called)
+	}
+	passed := scenariotest.Typed[gatewayv1.TLSRoute](t, made(scenario.TLSRoute), scenario.TLSRoute).Spec.Rules
+	if *passed[0].BackendRefs[0].Port != 1443 || *passed[1].BackendRefs[0].Port != 443 {
+		t.Errorf("%+v", passed)
 	}
 }

@@ -38,7 +38,7 @@ func backendKinds() []*kindOfChange {
 	return []*kindOfChange{
 		routeKind(kindOfChange{name: "backend-port", title: "a route was sent to another port of its Service",
 			streams: only("backend-port", stream.Answer{Route: "backend-port", Generation: 1}, stream.Answer{Route: "backend-port", Generation: 2}),
-		}, port(1, 80), port(2, 81), func(ctx context.Context, c *changing) error {
+		}, port(1, 0), port(2, otherPort), func(ctx context.Context, c *changing) error {
 			return c.put(ctx, "service", map[string]any{"Name": "ports", "App": "echo", "Namespace": c.Namespace})
 		}),
 		routeKind(kindOfChange{name: "service", title: "a route was sent to another Service",

@@ -26,10 +26,18 @@ type Answer struct {
 	// Certificate is the serial number that the connection must have been
 	// opened with.
 	Certificate string
+	// Closed is a connection that was closed, in place of any answer.
+	Closed bool
+	// Lasting says that a connection goes on as it was opened, whatever changes:
+	// one that is kept shows nothing of a change.
+	Lasting bool
 }
 
 // shows reports whether a request ended with such an answer.
 func (r *Answer) shows(h *Hit) bool {
+	if r.Closed {
+		return h.Class == load.TLS || h.Class == load.EOF || h.Class == load.Reset
+	}
 	want := r.Status
 	if want == 0 {
 		want = 200
@@ -78,7 +86,7 @@ func Tell(h *Hit, fresh bool, before, after Answer) Shown {
 	}
 	isOld, isNew := before.shows(h), after.shows(h)
 	switch {
-	case isOld && isNew:
+	case isOld && isNew, (isOld || isNew) && !fresh && before.Lasting:
 		return ShowsEither
 	case isNew:
 		return ShowsNew
@@ -96,7 +104,10 @@ func (r Answer) same(other Answer, fresh bool) bool {
 	if fresh && r.Certificate != other.Certificate {
 		return false
 	}
-	return r.Status == other.Status && r.Route == other.Route && r.Generation == other.Generation && r.Unmarked == other.Unmarked &&
+	if !fresh && r.Lasting {
+		return true
+	}
+	return r.Status == other.Status && r.Closed == other.Closed && r.Route == other.Route && r.Generation == other.Generation && r.Unmarked == other.Unmarked &&
 		slices.Equal(r.Backends, other.Backends) && slices.Equal(r.Pods, other.Pods) && slices.Equal(r.NotPods, other.NotPods)
 }
 

@@ -65,6 +65,8 @@ type Options struct {
 	FreshEvery  int // one in so many on a new connection
 	Connections int // to each replica, kept ones
 	Timeout     time.Duration
+	// Protocol is HTTP/1.1 where empty.
+	Protocol load.Protocol
 }
 
 // LongestStep is the time between two requests of a lane on new connections,
@@ -134,7 +136,7 @@ func Start(ctx context.Context, streams []Stream, endpoints func(port int32) []E
 
 func (t *Traffic) prepare(ctx context.Context, streams []Stream, endpoints func(port int32) []Endpoint, rate float64, fresh bool, o Options) (*load.Attack, error) {
 	options := load.Options{
-		Threads: 1, Rate: load.Steady(rate, trafficLength), Timeout: o.Timeout,
+		Protocol: o.Protocol, Threads: 1, Rate: load.Steady(rate, trafficLength), Timeout: o.Timeout,
 		TLS: load.TLSOptions{Insecure: true}, RecordBatch: 1,
 		Records: &hitRecorder{log: &t.Log, lane: len(t.Lanes), batch: make([]load.Record, 0, 1)},
 	}
@@ -261,7 +263,7 @@ func (r *hitRecorder) Take(batch []load.Record) ([]load.Record, bool) {
 		b := &batch[i]
 		r.log.add(Hit{
 			Lane: r.lane + int(b.Target), Due: time.Duration(b.Due), Sent: time.Duration(b.Sent), Ended: time.Duration(b.Ended),
-			Status: int(b.Status), Class: b.Class, Marker: b.Marker, Certificate: b.Certificate,
+			Status: b.HTTPStatus(), Class: b.Class, Marker: b.Marker, Certificate: b.Certificate,
 		})
 	}
 	return batch[:0], true
