@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -81,9 +82,28 @@ func (r *Route) Path(path string) string {
 	return "/" + service + "/Call"
 }
 
-// Supports tells whether the cluster and the implementation have a kind of
-// object, by the feature that stands for it. An implementation that lists no
-// features is tried.
+// FindRoute tells whether the cluster and the implementation have a kind of
+// route. The trial's routes are of the version that the cluster prefers:
+// TLSRoutes came to v1 late.
+func (t *Trial) FindRoute(ctx context.Context, r *Route) error {
+	found, err := t.Kube.RESTMapper().RESTMapping(gatewayv1.SchemeGroupVersion.WithKind(r.Kind).GroupKind())
+	if meta.IsNoMatchError(err) {
+		return Unsupported{fmt.Errorf("the Gateway API of this cluster has no %s", r.Kind)}
+	}
+	if err != nil {
+		return Invalid{err}
+	}
+	t.routeVersion = found.GroupVersionKind.Version
+	return t.listsFeature(ctx, r.Feature)
+}
+
+// RouteVersion is that of the trial's routes.
+func (t *Trial) RouteVersion() string {
+	return cmp.Or(t.routeVersion, gatewayv1.SchemeGroupVersion.Version)
+}
+
+// Supports tells whether the cluster has a kind of object in version v1, and the
+// implementation the feature that stands for it.
 func (t *Trial) Supports(ctx context.Context, kind, feature string) error {
 	gvk := gatewayv1.SchemeGroupVersion.WithKind(kind)
 	_, err := t.Kube.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -93,6 +113,12 @@ func (t *Trial) Supports(ctx context.Context, kind, feature string) error {
 	if err != nil {
 		return Invalid{err}
 	}
+	return t.listsFeature(ctx, feature)
+}
+
+// listsFeature asks the trial's GatewayClass. An implementation that lists no
+// features is tried.
+func (t *Trial) listsFeature(ctx context.Context, feature string) error {
 	var class gatewayv1.GatewayClass
 	if err := t.Kube.Get(ctx, client.ObjectKey{Name: t.Target.GatewayClass}, &class); err != nil {
 		return Invalid{err}

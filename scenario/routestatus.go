@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -63,7 +64,7 @@ func WatchRouteStatus(ctx context.Context, t *Trial, kind, controller string, pa
 		Current: map[string]time.Time{}, since: map[RouteVersion]time.Time{}, Lacks: map[string]string{}, changed: make(chan struct{}),
 	}
 	var err error
-	s.watcher, err = history.Start(ctx, t.Kube, gatewayv1.SchemeGroupVersion.WithKind(kind), history.Options{Namespace: t.Namespace}, s.record)
+	s.watcher, err = history.Start(ctx, t.Kube, schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: t.RouteVersion(), Kind: kind}, history.Options{Namespace: t.Namespace}, s.record)
 	return s, err
 }
 

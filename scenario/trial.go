@@ -51,8 +51,9 @@ type Trial struct {
 	// that make one after another.
 	changes []time.Time
 
-	start  time.Time
-	seized map[string][]result.Evidence
+	routeVersion string // see RouteVersion
+	start        time.Time
+	seized       map[string][]result.Evidence
 }
 
 // Target is the implementation under test, as it is in this cluster.

@@ -28,8 +28,9 @@ var routeChangeManifest string
 // What routechange.yaml is filled with.
 type (
 	changedRoute struct {
-		// Of is the kind of route.
+		// Of is the kind of route, Version that of the Gateway API.
 		Of                       *scenario.Route
+		Version                  string
 		Name, Namespace, Gateway string
 		// Listener is the one to attach to; empty for all.
 		Listener string
@@ -127,7 +128,7 @@ func (c *changing) clear(ctx context.Context) error {
 
 // route is a route of the trial's Gateway.
 func (c *changing) route(r changedRoute) changedRoute {
-	r.Of, r.Namespace, r.Gateway = scenario.RouteOf(c.Values), c.Namespace, scenario.GatewayName
+	r.Of, r.Version, r.Namespace, r.Gateway = scenario.RouteOf(c.Values), c.RouteVersion(), c.Namespace, scenario.GatewayName
 	rules := slices.Clone(r.Rules)
 	for i := range rules {
 		rules[i].Backends = slices.Clone(rules[i].Backends)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -288,7 +289,7 @@ func (r *routeChanges) one(ctx context.Context, c *changing, seen *kindChanges, 
 // itself that it does not support what the route asks for.
 func (r *routeChanges) refused(ctx context.Context, c *changing) (string, error) {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(gatewayv1.SchemeGroupVersion.WithKind(r.route().Kind))
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: r.RouteVersion(), Kind: r.route().Kind})
 	err := r.Kube.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: c.kind.name}, object)
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("read route %s: %w", c.kind.name, err)

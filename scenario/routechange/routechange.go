@@ -111,7 +111,7 @@ type routeChanges struct {
 func (r *routeChanges) route() *scenario.Route { return scenario.RouteOf(r.Values) }
 
 func (r *routeChanges) run(ctx context.Context) (err error) {
-	if err := r.Supports(ctx, r.route().Kind, r.route().Feature); err != nil {
+	if err := r.FindRoute(ctx, r.route()); err != nil {
 		return err
 	}
 	if r.stage, err = r.SetStage(ctx, r.Values.Int("backends"), r.route().Listener); err != nil {

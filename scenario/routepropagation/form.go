@@ -130,7 +130,7 @@ func routeObject(t *scenario.Trial, name string, f routeForm) (client.Object, er
 	r := scenario.RouteOf(t.Values)
 	objects, err := t.Render("routeform.yaml", formManifest, map[string]any{
 		"Name": name, "Namespace": t.Namespace, "Gateway": scenario.GatewayName, "Form": f,
-		"Marker": marker.Expect(name, f.Generation).Filter(), "Route": r, "Match": f.match(r),
+		"Marker": marker.Expect(name, f.Generation).Filter(), "Route": r, "Version": t.RouteVersion(), "Match": f.match(r),
 	})
 	if err != nil {
 		return nil, err

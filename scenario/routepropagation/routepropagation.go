@@ -124,7 +124,7 @@ func keptTLS(r *scenario.Route, v map[string]any) []error {
 func (p *propagation) route() *scenario.Route { return scenario.RouteOf(p.Values) }
 
 func (p *propagation) run(ctx context.Context) error {
-	if err := p.Supports(ctx, p.route().Kind, p.route().Feature); err != nil {
+	if err := p.FindRoute(ctx, p.route()); err != nil {
 		return err
 	}
 	stage, err := p.SetStage(ctx, p.Values.Int("backends"), p.route().Listener)
