@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,9 +17,10 @@ var goVersion = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(out), err
 })
 
-// buildGo builds p into the file out. It uses the user's ordinary build
-// cache, so what was compiled before is not compiled again.
-func buildGo(ctx context.Context, p GoProgram, out string, update func(string, ...any)) error {
+// buildGo builds p, with stand-ins from folder, into the file out. It uses the
+// user's ordinary build cache, so what was compiled before is not compiled
+// again.
+func buildGo(ctx context.Context, p GoProgram, folder fs.FS, out string, update func(string, ...any)) error {
 	dir := p.Checkout
 	if dir == "" {
 		scratch, err := os.MkdirTemp("", "gatemark-build-")
@@ -26,6 +28,9 @@ func buildGo(ctx context.Context, p GoProgram, out string, update func(string, .
 			return err
 		}
 		defer os.RemoveAll(scratch)
+		if err := writeStandIns(p, folder, scratch); err != nil {
+			return err
+		}
 		if err := scratchModule(ctx, p, scratch, update); err != nil {
 			return fmt.Errorf("module %s@%s: %w", p.Module, p.Version, err)
 		}

@@ -2,10 +2,12 @@ package image
 
 import (
 	"archive/zip"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 const toolSource = `package main
@@ -99,6 +101,31 @@ func TestAGoModuleAtAVersionBecomesAnImage(t *testing.T) {
 	}
 	if other.Ref == img.Ref {
 		t.Errorf("two programs share the name %s", img.Ref)
+	}
+}
+
+func TestAStandInTakesTheModulesPlace(t *testing.T) {
+	proxy(t)
+	b := &Builder{Dir: t.TempDir()}
+	for _, name := range []string{"ours", "other"} {
+		r := toolRecipe()
+		r.Files[0].Go.Replaces = []string{"example.org/dep => ./standin/dep"}
+		r.Folder = fstest.MapFS{"standin/dep/dep.go": {Data: []byte("package dep\n\nconst Name = \"" + name + "\"\n")}}
+		if got := says(t, build(t, b, r), "/usr/local/bin/tool"); got != "v1.2.3 "+name {
+			t.Errorf("with the stand-in %s the program says %q", name, got)
+		}
+	}
+	missing := toolRecipe()
+	missing.Files[0].Go.Replaces = []string{"example.org/dep => ./standin/dep"}
+	for _, folder := range []fs.FS{nil, fstest.MapFS{}, fstest.MapFS{"standin/dep": {}}} {
+		missing.Folder = folder
+		if _, err := b.Build(t.Context(), missing); err == nil || !strings.Contains(err.Error(), "stand-in ./standin/dep of module example.org/dep: ") {
+			t.Errorf("error %v", err)
+		}
+	}
+	missing.Files[0].Go.Replaces = []string{"example.org/dep => ./../dep"}
+	if _, err := b.Build(t.Context(), missing); err == nil || !strings.Contains(err.Error(), `"./../dep" is not a plain path`) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -74,7 +74,11 @@ func (p *preparation) input(ctx context.Context, b *Builder, i int, f File) (str
 		return "checkout of " + f.Go.Module + " sha256:" + sum, err
 	case f.Go != nil:
 		compiler, err := goVersion()
-		return fmt.Sprintf("%s %s, %s, ldflags %q, tags %q, replaces %q", f.Go.origin(), f.Go.Package, compiler, f.Go.LDFlags, f.Go.Tags, f.Go.Replaces), err
+		if err != nil {
+			return "", err
+		}
+		standIns, err := sumStandIns(*f.Go, p.recipe.Folder)
+		return fmt.Sprintf("%s %s, %s, ldflags %q, tags %q, replaces %q%s", f.Go.origin(), f.Go.Package, compiler, f.Go.LDFlags, f.Go.Tags, f.Go.Replaces, standIns), err
 	case f.Wheel != nil:
 		return fmt.Sprintf("PyPI wheel %s %s, %s", f.Wheel.Package, f.Wheel.Version, f.Wheel.File), nil
 	}
@@ -92,7 +96,7 @@ func (p *preparation) checkout(ctx context.Context, b *Builder, i int, f File) e
 	out := filepath.Join(p.temp, fmt.Sprint(i))
 	p.ready[f.Path] = out
 	return b.Progress.Do(ctx, "go build "+f.Go.Package+" in "+f.Go.Checkout, func(ctx context.Context, update func(string, ...any)) error {
-		return buildGo(ctx, *f.Go, out, update)
+		return buildGo(ctx, *f.Go, p.recipe.Folder, out, update)
 	})
 }
 

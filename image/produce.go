@@ -63,7 +63,7 @@ func (p *preparation) file(ctx context.Context, f File, out string, update func(
 	}
 	switch {
 	case f.Go != nil:
-		return out, buildGo(ctx, *f.Go, out, update)
+		return out, buildGo(ctx, *f.Go, p.recipe.Folder, out, update)
 	case f.Wheel != nil:
 		return out, fetchWheel(ctx, *f.Wheel, out, update)
 	}

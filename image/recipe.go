@@ -3,6 +3,7 @@ package image
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"strings"
@@ -27,6 +28,8 @@ type Recipe struct {
 	// CACertificates adds the certificate authorities that this machine
 	// trusts, for programs that call out over TLS.
 	CACertificates bool `json:"caCertificates,omitempty"`
+	// Folder is what paths that begin with ./ are in.
+	Folder fs.FS `json:"-"`
 }
 
 // A File is one file of an image. Exactly one source must be set.
@@ -55,7 +58,9 @@ type GoProgram struct {
 	Checkout string   `json:"checkout,omitempty"`
 	LDFlags  string   `json:"ldflags,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
-	// Replaces are replace directives: "old[@version] => new[@version]".
+	// Replaces are replace directives: "old[@version] => new[@version]", or
+	// "old => ./FOLDER" for a stand-in, where a module cannot be had: sources
+	// in the recipe's Folder, whose go.mod is made where there is none.
 	Replaces []string `json:"replaces,omitempty"`
 }
 
@@ -160,6 +165,9 @@ func (g GoProgram) validate() []error {
 	for i, r := range g.Replaces {
 		if _, _, ok := strings.Cut(r, " => "); !ok {
 			problems = append(problems, fmt.Errorf(".go.replaces[%d]: %q is not \"old => new\"", i, r))
+		}
+		if s, ok := parseStandIn(r); ok && !fs.ValidPath(s.folder) {
+			problems = append(problems, fmt.Errorf(".go.replaces[%d]: %q is not a plain path", i, "./"+s.folder))
 		}
 	}
 	return problems

@@ -52,12 +52,37 @@ func decode(folder fs.FS, data []byte) (*Implementation, []error) {
 	if err := yaml.UnmarshalStrict(expanded, i); err != nil {
 		return nil, append(problems, errors.New(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: ")))
 	}
-	if i.Chart.Values != "" {
-		if i.values, err = readValues(folder, i.Chart.Values); err != nil {
-			problems = append(problems, fmt.Errorf("chart.values: %w", err))
+	problems = append(problems, i.readFiles()...)
+	return i, append(problems, i.Validate()...)
+}
+
+// readFiles reads the files of values that the data names, and tells recipes
+// where theirs are.
+func (i *Implementation) readFiles() []error {
+	var problems []error
+	read := func(at, file string) map[string]any {
+		if file == "" {
+			return nil
+		}
+		values, err := readValues(i.files, file)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", at, err))
+		}
+		return values
+	}
+	i.values = read("chart.values", i.Chart.Values)
+	for n := range i.Before {
+		i.Before[n].values = read(fmt.Sprintf("before[%d].chart.values", n), i.Before[n].Chart.Values)
+	}
+	for n, img := range i.Images {
+		if img.Source != nil {
+			img.Source.Folder = i.files
+		}
+		if img.WhenBuilt != nil {
+			img.WhenBuilt.values = read(fmt.Sprintf("images[%d].whenBuilt.values", n), img.WhenBuilt.Values)
 		}
 	}
-	return i, append(problems, i.Validate()...)
+	return problems
 }
 
 // expandTree fills in the templates, all but those of the data plane and of

@@ -29,11 +29,14 @@ type Implementation struct {
 	// GatewayAPI is what this version declares to implement.
 	GatewayAPI   GatewayAPI   `json:"gatewayAPI"`
 	GatewayClass GatewayClass `json:"gatewayClass"`
-	Chart        Chart        `json:"chart"`
-	Release      Release      `json:"release"`
-	Images       []Image      `json:"images,omitempty"`
-	ControlPlane ControlPlane `json:"controlPlane"`
-	DataPlane    DataPlane    `json:"dataPlane"`
+	// Before are charts that the vendor ships apart, definitions say. They
+	// are installed first, in this order, into the same namespace.
+	Before       []EarlierChart `json:"before,omitempty"`
+	Chart        Chart          `json:"chart"`
+	Release      Release        `json:"release"`
+	Images       []Image        `json:"images,omitempty"`
+	ControlPlane ControlPlane   `json:"controlPlane"`
+	DataPlane    DataPlane      `json:"dataPlane"`
 	// Features are names of the Gateway API's supported features, for
 	// where the GatewayClass's status lists none.
 	Features []string `json:"features,omitempty"`
@@ -42,6 +45,12 @@ type Implementation struct {
 	// Deviations are where the installation differs from upstream's
 	// defaults, beyond the names of images.
 	Deviations []Deviation `json:"deviations,omitempty"`
+	// Leftovers are objects that the product makes by itself outside its
+	// namespaces, and leaves behind when it is uninstalled.
+	Leftovers []Leftover `json:"leftovers,omitempty"`
+	// Untested says why nobody has measured the product by this description
+	// yet. Empty: it has been.
+	Untested string `json:"untested,omitempty"`
 	// Variants are other ways to install it.
 	Variants []Variant `json:"variants,omitempty"`
 
@@ -85,14 +94,39 @@ type GatewayClass struct {
 	Parameters map[string]any `json:"parameters,omitempty"`
 }
 
-// A Chart is a Helm chart in a Go module's directory, or in the
-// implementation's own folder; or plain manifests there, for products that
-// publish no chart.
+// An EarlierChart is a chart with a release of its own.
+type EarlierChart struct {
+	// Release is its name.
+	Release string `json:"release"`
+	Chart   Chart  `json:"chart"`
+
+	values map[string]any
+}
+
+// Values is what is set beyond the chart's own defaults: a copy.
+func (e EarlierChart) Values() map[string]any { return merge(nil, e.values) }
+
+// A Leftover is an object, or one of this name in every namespace where it is
+// of a kind that has them.
+type Leftover struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+}
+
+// A Chart is a Helm chart in a Go module's directory, in a chart repository or
+// in the implementation's own folder; or plain manifests there, for products
+// that publish no chart.
 type Chart struct {
-	// Module is empty for the implementation's own folder.
-	Module  string `json:"module,omitempty"`
-	Version string `json:"version,omitempty"` // of the module
-	Path    string `json:"path,omitempty"`    // of the chart in it
+	// Module and Repository are empty for the implementation's own folder.
+	Module string `json:"module,omitempty"`
+	// Repository is where charts are published: oci://... or https://...
+	Repository string `json:"repository,omitempty"`
+	// Version is the module's, or that of the chart in the repository.
+	Version string `json:"version,omitempty"`
+	// Path is the chart's in the module or the folder, its name in the
+	// repository.
+	Path string `json:"path,omitempty"`
 	// Manifests are files in it, instead of a chart at Path, as patterns of
 	// path.Match. They are installed as a chart whose values are, for each
 	// container, CONTAINER.image, as published unless it is set, and
@@ -121,7 +155,8 @@ type Release struct {
 
 // An Image is one that the implementation runs.
 type Image struct {
-	// Role is control-plane or data-plane, or another word of its own.
+	// Role is control-plane or data-plane, gateway for both in one, or another
+	// word of its own.
 	Role string `json:"role"`
 	// Official is the vendor's own image; empty for the one that the chart
 	// names by itself, if it names one.
@@ -132,7 +167,24 @@ type Image struct {
 	Values []ImageValue `json:"values"`
 	// Containers, by name, run it.
 	Containers []string `json:"containers"`
+	// WhenBuilt is what else differs where the image was built here.
+	WhenBuilt *WhenBuilt `json:"whenBuilt,omitempty"`
 }
+
+// WhenBuilt is what an image that was built here is not, or needs.
+type WhenBuilt struct {
+	// Title takes the place of the implementation's.
+	Title string `json:"title,omitempty"`
+	// Values is a file of the folder, laid over the chart's values.
+	Values     string      `json:"values,omitempty"`
+	Quirks     []string    `json:"quirks,omitempty"`
+	Deviations []Deviation `json:"deviations,omitempty"`
+
+	values map[string]any
+}
+
+// Over lays the values over others, which stay as they are.
+func (w WhenBuilt) Over(values map[string]any) map[string]any { return merge(values, w.values) }
 
 // An ImageValue is a path in the chart's values that takes an image's name.
 type ImageValue struct {

@@ -3,9 +3,7 @@ package implementation
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -75,19 +73,20 @@ func (i *Implementation) Validate() []error {
 	p.version("gatewayAPI.version", i.GatewayAPI.Version)
 	p.oneOf("gatewayAPI.channel", i.GatewayAPI.Channel, "standard", "experimental")
 	i.GatewayClass.validate(&p)
-	i.Chart.validate(&p)
+	i.validateBefore(&p)
+	i.Chart.validate(&p, "chart")
 	p.label("release.name", i.Release.Name)
 	p.label("release.namespace", i.Release.Namespace)
 	i.validateImages(&p)
 	i.ControlPlane.validate(&p)
 	i.validateGatewayControlPlane(&p)
 	i.validateDataPlane(&p)
-	for n, d := range i.Deviations {
-		p.need(fmt.Sprintf("deviations[%d].what", n), d.What)
-		p.need(fmt.Sprintf("deviations[%d].why", n), d.Why)
-	}
-	for n, q := range i.Quirks {
-		p.need(fmt.Sprintf("quirks[%d]", n), q)
+	p.sentences("", i.Quirks, i.Deviations)
+	for n, l := range i.Leftovers {
+		at := fmt.Sprintf("leftovers[%d]", n)
+		p.need(at+".apiVersion", l.APIVersion)
+		p.need(at+".kind", l.Kind)
+		p.need(at+".name", l.Name)
 	}
 	i.validateVariants(&p)
 	return p
@@ -131,43 +130,6 @@ func (g GatewayClass) validate(p *problems) {
 	}
 }
 
-var placeholder = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func (c Chart) validate(p *problems) {
-	if c.Module != "" {
-		p.version("chart.version", c.Version)
-	} else if c.Version != "" {
-		p.add("chart.version", "given without a module that it is of")
-	}
-	if len(c.Manifests) > 0 {
-		c.validateManifests(p)
-	} else if p.need("chart.path", c.Path) && !fs.ValidPath(c.Path) {
-		p.add("chart.path", "%q is not a plain path inside the module", c.Path)
-	}
-	if c.ValuesTemplate != "" && !fs.ValidPath(c.ValuesTemplate) {
-		p.add("chart.valuesTemplate", "%q is not a plain path inside the chart", c.ValuesTemplate)
-	}
-	if c.ValuesTemplate == "" && len(c.Placeholders) > 0 {
-		p.add("chart.placeholders", "given without a valuesTemplate to fill in")
-	}
-	for name := range c.Placeholders {
-		if !placeholder.MatchString(name) {
-			p.add("chart.placeholders", "%q is not a placeholder's name", name)
-		}
-	}
-}
-
-func (c Chart) validateManifests(p *problems) {
-	if c.Path != "" || c.ChartVersion != "" || c.AppVersion != "" || c.ValuesTemplate != "" {
-		p.add("chart.manifests", "given with fields that are about a Helm chart: path, chartVersion, appVersion or valuesTemplate")
-	}
-	for n, pattern := range c.Manifests {
-		if _, err := path.Match(pattern, ""); err != nil || !fs.ValidPath(pattern) {
-			p.add(fmt.Sprintf("chart.manifests[%d]", n), "%q is not a pattern of plain paths inside the module", pattern)
-		}
-	}
-}
-
 func (i *Implementation) validateImages(p *problems) {
 	roles := map[string]bool{}
 	for n, img := range i.Images {
@@ -195,11 +157,32 @@ func (i *Implementation) validateImages(p *problems) {
 		if len(img.Containers) == 0 {
 			p.add(at+".containers", "missing")
 		}
+		if img.WhenBuilt != nil {
+			img.WhenBuilt.validate(p, at+".whenBuilt")
+		}
 	}
 	for _, role := range []string{"control-plane", "data-plane"} {
-		if len(i.Images) > 0 && !roles[role] {
+		if len(i.Images) > 0 && !roles[role] && !roles["gateway"] {
 			p.add("images", "none has the role %s", role)
 		}
+	}
+}
+
+func (w WhenBuilt) validate(p *problems, at string) {
+	if w.Title == "" && w.Values == "" && len(w.Quirks) == 0 && len(w.Deviations) == 0 {
+		p.add(at, "says nothing: needs title, values, quirks or deviations")
+	}
+	p.sentences(at+".", w.Quirks, w.Deviations)
+}
+
+// sentences are what a reader is told.
+func (p *problems) sentences(at string, quirks []string, deviations []Deviation) {
+	for n, d := range deviations {
+		p.need(fmt.Sprintf("%sdeviations[%d].what", at, n), d.What)
+		p.need(fmt.Sprintf("%sdeviations[%d].why", at, n), d.Why)
+	}
+	for n, q := range quirks {
+		p.need(fmt.Sprintf("%squirks[%d]", at, n), q)
 	}
 }
 

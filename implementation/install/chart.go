@@ -15,57 +15,84 @@ import (
 	"github.com/gatemark/gatemark/implementation"
 )
 
-// loadChart reads the chart from its Go module, finished as the vendor's
-// release process finishes it.
-func (in *installation) loadChart(ctx context.Context) (*chart.Chart, error) {
-	var loaded *chart.Chart
-	if in.impl.Chart.Module == "" {
-		return in.ownChart()
-	}
-	err := in.Progress.Do(ctx, "chart of "+in.impl.Name, func(ctx context.Context, update func(string, ...any)) error {
-		update("go module %s@%s", in.impl.Chart.Module, in.impl.Chart.Version)
-		module, err := image.DownloadModule(ctx, in.impl.Chart.Module, in.impl.Chart.Version)
+// A release is one of Helm's: a chart with its values.
+type release struct {
+	name string
+	*chart.Chart
+	values map[string]any
+}
+
+// loadCharts reads the implementation's charts: the earlier ones, and its own
+// as the last.
+func (in *installation) loadCharts(ctx context.Context) ([]*release, error) {
+	var all []*release
+	for _, e := range in.impl.Before {
+		c, from, err := in.loadChart(ctx, e.Chart)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("chart of release %s: %w", e.Release, err)
 		}
-		in.installed.Chart = Chart{Module: module.Path, ModuleVersion: module.Version, ModuleSum: module.Sum}
-		loaded, err = in.readChart(module.Dir)
-		return err
-	})
+		in.installed.Before = append(in.installed.Before, from)
+		all = append(all, &release{e.Release, c, e.Values()})
+	}
+	c, from, err := in.loadChart(ctx, in.impl.Chart)
 	if err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
-	in.describeChart(loaded)
-	return loaded, nil
+	in.installed.Chart = from
+	return append(all, &release{in.impl.Release.Name, c, in.installed.Values}), nil
 }
 
-// ownChart reads the chart in the implementation's own folder.
-func (in *installation) ownChart() (*chart.Chart, error) {
+// loadChart reads a chart, finished as the vendor's release process finishes
+// it, and says where it is from.
+func (in *installation) loadChart(ctx context.Context, from implementation.Chart) (*chart.Chart, Chart, error) {
+	var loaded *chart.Chart
+	said := Chart{Manifests: from.Manifests}
+	var err error
+	switch {
+	case from.Module != "":
+		err = in.Progress.Do(ctx, "chart of "+in.impl.Name, func(ctx context.Context, update func(string, ...any)) error {
+			update("go module %s@%s", from.Module, from.Version)
+			module, err := image.DownloadModule(ctx, from.Module, from.Version)
+			if err != nil {
+				return err
+			}
+			said.Module, said.ModuleVersion, said.ModuleSum = module.Path, module.Version, module.Sum
+			loaded, err = in.readChart(module.Dir, from)
+			return err
+		})
+	case from.Repository != "":
+		said.Repository = from.Repository
+		err = in.Progress.Do(ctx, "chart of "+in.impl.Name, func(_ context.Context, update func(string, ...any)) error {
+			update("%s %s from %s", from.Path, from.Version, from.Repository)
+			loaded, err = pullChart(from)
+			return err
+		})
+	default:
+		loaded, err = in.ownChart(from)
+	}
+	if err != nil {
+		return nil, said, err
+	}
+	said.Name, said.Version = loaded.Name(), loaded.Metadata.Version
+	return loaded, said, nil
+}
+
+// ownChart reads a chart in the implementation's own folder.
+func (in *installation) ownChart(from implementation.Chart) (*chart.Chart, error) {
 	scratch, err := os.MkdirTemp("", "gatemark-chart-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(scratch)
 	if err := os.CopyFS(scratch, in.impl.Files()); err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
+		return nil, err
 	}
-	loaded, err := in.readChart(scratch)
-	if err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
-	in.describeChart(loaded)
-	return loaded, nil
-}
-
-func (in *installation) describeChart(c *chart.Chart) {
-	in.installed.Chart.Name, in.installed.Chart.Version = c.Name(), c.Metadata.Version
-	in.installed.Chart.Manifests = in.impl.Chart.Manifests
+	return in.readChart(scratch, from)
 }
 
 // readChart reads the chart below a module's directory, or makes one of the
 // plain manifests there.
-func (in *installation) readChart(dir string) (*chart.Chart, error) {
-	c := in.impl.Chart
+func (in *installation) readChart(dir string, c implementation.Chart) (*chart.Chart, error) {
 	if len(c.Manifests) > 0 {
 		return packManifests(os.DirFS(dir), in.impl)
 	}

@@ -184,9 +184,9 @@ func TestChartVersionsAreTheReleases(t *testing.T) {
 
 func TestEnvoyGatewaysOwnDefinitionsOnly(t *testing.T) {
 	in := &installation{Installer: &Installer{}, impl: envoyGateway(t, ""), installed: &Installed{}}
-	c, err := in.loadChart(t.Context())
+	releases, err := in.loadCharts(t.Context())
 	must(t, err)
-	definitions, err := ownDefinitions(c)
+	definitions, err := ownDefinitions(releases[0].Chart)
 	must(t, err)
 	if len(definitions) == 0 {
 		t.Fatal("none")

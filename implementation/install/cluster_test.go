@@ -58,6 +58,7 @@ var clusterWide = []schema.GroupVersionResource{
 	{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"},
 	// Every namespace's, so that a namespace that stays is seen into.
 	{Version: "v1", Resource: "secrets"},
+	{Version: "v1", Resource: "configmaps"},
 	{Version: "v1", Resource: "services"},
 	{Version: "v1", Resource: "pods"},
 }

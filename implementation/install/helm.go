@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"helm.sh/helm/v4/pkg/action"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
 	helmkube "helm.sh/helm/v4/pkg/kube"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
 	"helm.sh/helm/v4/pkg/storage/driver"
@@ -69,15 +68,15 @@ func helm(config *rest.Config, namespace string) (*action.Configuration, error) 
 	return cfg, nil
 }
 
-// installChart runs Helm, which waits for the chart's hooks and leaves the
+// installRelease runs Helm, which waits for the chart's hooks and leaves the
 // other waiting to us.
-func (in *installation) installChart(ctx context.Context, c *chart.Chart, update func(string, ...any)) error {
+func (in *installation) installRelease(ctx context.Context, r *release, update func(string, ...any)) error {
 	cfg, err := helm(in.client.Config, in.impl.Release.Namespace)
 	if err != nil {
 		return err
 	}
 	install := action.NewInstall(cfg)
-	install.ReleaseName = in.impl.Release.Name
+	install.ReleaseName = r.name
 	install.Namespace = in.impl.Release.Namespace
 	install.Labels = in.labels(in.impl.Name)
 	install.SkipCRDs = true // prepare has applied them
@@ -89,7 +88,7 @@ func (in *installation) installChart(ctx context.Context, c *chart.Chart, update
 	started := time.Now()
 	// Helm would go on in the background when its context ends. The waits
 	// end with ours, and the rest is brief.
-	_, err = install.RunWithContext(context.WithoutCancel(ctx), c, in.installed.Values)
+	_, err = install.RunWithContext(context.WithoutCancel(ctx), r.Chart, r.values)
 	if err == nil {
 		return nil
 	}
@@ -97,7 +96,7 @@ func (in *installation) installChart(ctx context.Context, c *chart.Chart, update
 		return context.Cause(ctx)
 	}
 	words, _ := in.podWords(in.impl.Release.Namespace, nil)
-	err = fmt.Errorf("chart %s %s, after %s: %w", c.Name(), c.Metadata.Version, time.Since(started).Round(100*time.Millisecond), err)
+	err = fmt.Errorf("chart %s %s, after %s: %w", r.Name(), r.Metadata.Version, time.Since(started).Round(100*time.Millisecond), err)
 	if words != "" {
 		err = fmt.Errorf("%w; %s", err, words)
 	}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -22,7 +23,7 @@ func (in *installation) resolveImages(ctx context.Context, c *chart.Chart) error
 		if err != nil {
 			return err
 		}
-		in.installed.Images = append(in.installed.Images, Image{Role: want.Role, Containers: want.Containers, Image: img})
+		in.use(want, img)
 		if img.Tar == "" {
 			continue // the cluster pulls what the chart names
 		}
@@ -31,6 +32,22 @@ func (in *installation) resolveImages(ctx context.Context, c *chart.Chart) error
 		}
 	}
 	return nil
+}
+
+// use notes an image, and what else differs if it was built here.
+func (in *installation) use(want implementation.Image, img image.Image) {
+	in.installed.Images = append(in.installed.Images, Image{Role: want.Role, Containers: want.Containers, Image: img})
+	if want.WhenBuilt != nil && (img.Origin == image.Source || img.Origin == image.Checkout) {
+		in.installed.built(*want.WhenBuilt)
+	}
+}
+
+// built lays what else differs over what was said and set.
+func (i *Installed) built(w implementation.WhenBuilt) {
+	i.Title = cmp.Or(w.Title, i.Title)
+	i.Values = w.Over(i.Values)
+	i.Quirks = append(i.Quirks, w.Quirks...)
+	i.Deviations = append(i.Deviations, w.Deviations...)
 }
 
 // published is the image that the chart names by itself, in the first of the

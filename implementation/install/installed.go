@@ -19,9 +19,11 @@ type Installed struct {
 	Version        string `json:"version"`
 	Variant        string `json:"variant,omitempty"`
 	// Namespace is the release's.
-	Namespace      string         `json:"namespace"`
-	Release        string         `json:"release"`
-	Chart          Chart          `json:"chart"`
+	Namespace string `json:"namespace"`
+	Release   string `json:"release"`
+	Chart     Chart  `json:"chart"`
+	// Before are the charts that were installed before it.
+	Before         []Chart        `json:"before,omitempty"`
 	Values         map[string]any `json:"values"` // set beyond the chart's defaults
 	GatewayAPI     GatewayAPI     `json:"gatewayAPI"`
 	GatewayClass   string         `json:"gatewayClass"`
@@ -31,6 +33,8 @@ type Installed struct {
 	// would have a user install.
 	Deviations []implementation.Deviation `json:"deviations"`
 	Quirks     []string                   `json:"quirks,omitempty"`
+	// Leftovers are what the product makes by itself, and does not remove.
+	Leftovers []implementation.Leftover `json:"leftovers,omitempty"`
 }
 
 // A Chart is the Helm chart that was used, or made of manifests.
@@ -40,6 +44,8 @@ type Chart struct {
 	Module        string `json:"module"`
 	ModuleVersion string `json:"moduleVersion"`
 	ModuleSum     string `json:"moduleSum"` // h1:..., as in a go.sum
+	// Repository is where it was pulled from, where that was no module.
+	Repository string `json:"repository,omitempty"`
 	// Manifests are the plain files that it was made of, where the vendor
 	// publishes no chart.
 	Manifests []string `json:"manifests,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -100,7 +101,8 @@ func describe(impl *implementation.Implementation) *Installed {
 		GatewayClass:   impl.GatewayClass.Name,
 		ControllerName: impl.GatewayClass.ControllerName,
 		Deviations:     append([]implementation.Deviation{labelled}, impl.Deviations...),
-		Quirks:         impl.Quirks,
+		Quirks:         slices.Clone(impl.Quirks),
+		Leftovers:      impl.Leftovers,
 	}
 }
 
@@ -120,31 +122,39 @@ type installation struct {
 }
 
 func (in *installation) run(ctx context.Context) error {
-	chart, err := in.loadChart(ctx)
+	releases, err := in.loadCharts(ctx)
 	if err != nil {
 		return err
 	}
-	if err := in.resolveImages(ctx, chart); err != nil {
+	own := releases[len(releases)-1]
+	if err := in.resolveImages(ctx, own.Chart); err != nil {
 		return err
 	}
-	if err := in.checkFree(ctx); err != nil {
+	own.values = in.installed.Values
+	if err := in.checkFree(ctx, releases); err != nil {
 		return err
 	}
 	in.touched = true
-	for _, step := range []struct {
+	type step struct {
 		name string
 		work func(context.Context, func(string, ...any)) error
-	}{
+	}
+	steps := []step{
 		{"load images", in.loadImages},
 		{"Gateway API definitions", in.applyGatewayAPI},
-		{"namespace and definitions of " + in.impl.Name, func(ctx context.Context, update func(string, ...any)) error { return in.prepare(ctx, chart, update) }},
-		{"chart " + chart.Name() + " " + chart.Metadata.Version, func(ctx context.Context, update func(string, ...any)) error {
-			return in.installChart(ctx, chart, update)
+		{"namespace and definitions of " + in.impl.Name, func(ctx context.Context, update func(string, ...any)) error {
+			return in.prepare(ctx, releases, update)
 		}},
-		{"control plane of " + in.impl.Name, in.awaitControlPlane},
-		{"GatewayClass " + in.impl.GatewayClass.Name, in.class},
-	} {
-		if err := in.Progress.Do(ctx, step.name, step.work); err != nil {
+	}
+	for _, r := range releases {
+		steps = append(steps, step{"chart " + r.Name() + " " + r.Metadata.Version, func(ctx context.Context, update func(string, ...any)) error {
+			return in.installRelease(ctx, r, update)
+		}})
+	}
+	steps = append(steps, step{"control plane of " + in.impl.Name, in.awaitControlPlane},
+		step{"GatewayClass " + in.impl.GatewayClass.Name, in.class})
+	for _, s := range steps {
+		if err := in.Progress.Do(ctx, s.name, s.work); err != nil {
 			return err
 		}
 	}

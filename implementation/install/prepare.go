@@ -15,34 +15,53 @@ import (
 	"github.com/gatemark/gatemark/kube"
 )
 
-// checkFree makes sure that the release is not there. One that an earlier
-// run of ours left is removed; anyone else's is not touched.
-func (in *installation) checkFree(ctx context.Context) error {
-	release := in.impl.Release
-	found, err := findRelease(in.client.Config, release.Namespace, release.Name)
-	if err != nil || found == nil {
-		return err
+// checkFree makes sure that neither the releases nor what the product makes by
+// itself are there. What an earlier run of ours left is removed; anyone else's
+// is not touched.
+func (in *installation) checkFree(ctx context.Context, releases []*release) error {
+	namespace, left := in.impl.Release.Namespace, false
+	for _, r := range releases {
+		found, err := findRelease(in.client.Config, namespace, r.name)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			continue
+		}
+		if found.Labels[kube.OwnerLabel] != kube.Owner {
+			err := fmt.Errorf("there is a release %s/%s already, which gatemark did not install", namespace, r.name)
+			return failure.Hint(err, "remove it, or measure on another cluster")
+		}
+		in.Progress.Printf("removing release %s/%s, which an earlier run left", namespace, r.name)
+		left = true
 	}
-	if found.Labels[kube.OwnerLabel] != kube.Owner {
-		err := fmt.Errorf("there is a release %s/%s already, which gatemark did not install", release.Namespace, release.Name)
-		return failure.Hint(err, "remove it, or measure on another cluster")
+	if left {
+		if err := in.removeReleases(ctx, in.client, in.installed); err != nil {
+			return err
+		}
 	}
-	in.Progress.Printf("removing release %s/%s, which an earlier run left", release.Namespace, release.Name)
-	return in.removeRelease(ctx, in.client, in.installed)
+	return in.refuseLeftovers(ctx)
 }
 
-// prepare makes the release's namespace and applies the chart's definitions,
+// prepare makes the releases' namespace and applies the charts' definitions,
 // but for those of the Gateway API, which are one for all implementations.
-func (in *installation) prepare(ctx context.Context, c *chart.Chart, _ func(string, ...any)) error {
+func (in *installation) prepare(ctx context.Context, releases []*release, _ func(string, ...any)) error {
 	namespace := &corev1.Namespace{}
 	namespace.Name = in.impl.Release.Namespace
 	own(namespace, in.labels(in.impl.Name))
+	if err := noteLeftovers(namespace, in.impl.Leftovers); err != nil {
+		return err
+	}
 	if err := in.client.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create namespace %s: %w", namespace.Name, err)
 	}
-	definitions, err := ownDefinitions(c)
-	if err != nil {
-		return err
+	var definitions []*unstructured.Unstructured
+	for _, r := range releases {
+		found, err := ownDefinitions(r.Chart)
+		if err != nil {
+			return err
+		}
+		definitions = append(definitions, found...)
 	}
 	for _, crd := range definitions {
 		if err := in.refuseForeign(ctx, crd); err != nil {

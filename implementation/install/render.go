@@ -13,15 +13,25 @@ import (
 	"github.com/gatemark/gatemark/implementation"
 )
 
-// Render returns the objects of an implementation's chart as YAML, as they
-// would be installed with the given values, without a cluster.
+// Render returns the objects of an implementation's charts as YAML, as they
+// would be installed, its own with the given values, without a cluster.
 func Render(ctx context.Context, impl *implementation.Implementation, values map[string]any) (string, error) {
 	in := &installation{Installer: &Installer{}, impl: impl, installed: describe(impl)}
-	c, err := in.loadChart(ctx)
+	releases, err := in.loadCharts(ctx)
 	if err != nil {
 		return "", err
 	}
-	return render(ctx, c, impl.Release, values)
+	own := len(releases) - 1
+	releases[own].values = values
+	var out strings.Builder
+	for _, r := range releases {
+		text, err := render(ctx, r.Chart, implementation.Release{Name: r.name, Namespace: impl.Release.Namespace}, r.values)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(text)
+	}
+	return out.String(), nil
 }
 
 func render(ctx context.Context, c *chart.Chart, release implementation.Release, values map[string]any) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatemark/gatemark/implementation"
 	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/gatemark/gatemark/kube"
 )
@@ -34,26 +36,36 @@ func (i *Installer) Uninstall(ctx context.Context, installed *Installed) error {
 	if err != nil {
 		return err
 	}
-	if err := i.removeRelease(ctx, c, installed); err != nil {
+	if err := i.removeReleases(ctx, c, installed); err != nil {
 		return err
 	}
 	return i.removeGatewayAPI(ctx, c)
 }
 
-// removeRelease removes all that belongs to one implementation alone.
-func (i *Installer) removeRelease(ctx context.Context, c *kube.Client, installed *Installed) error {
+// removeReleases removes all that belongs to one implementation alone, the
+// release that was made last first.
+func (i *Installer) removeReleases(ctx context.Context, c *kube.Client, installed *Installed) error {
 	part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: installed.Implementation}
 	return i.Progress.Do(ctx, "uninstall "+installed.Implementation, func(ctx context.Context, update func(string, ...any)) error {
 		update("GatewayClass")
 		if err := deleteClasses(ctx, c, part); err != nil {
 			return err
 		}
-		update("release %s", installed.Release)
-		if err := deleteRelease(ctx, c.Config, installed.Namespace, installed.Release); err != nil {
+		releases, err := ownReleases(ctx, c, part)
+		if err != nil {
 			return err
+		}
+		for _, r := range releases {
+			update("release %s", r.name)
+			if err := deleteRelease(ctx, c.Config, r.namespace, r.name); err != nil {
+				return err
+			}
 		}
 		update("pods")
 		if err := emptyNamespaces(ctx, c, part); err != nil {
+			return err
+		}
+		if err := removeLeftovers(ctx, c, installed.Leftovers); err != nil {
 			return err
 		}
 		return deleteAll(ctx, c, part, update)
@@ -67,13 +79,22 @@ func (i *Installer) Clean(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	releases, err := ownReleases(ctx, c)
+	releases, err := ownReleases(ctx, c, labels.Set{kube.OwnerLabel: kube.Owner})
 	if err != nil {
 		return err
 	}
 	var problems []error
+	done := map[string]bool{}
 	for _, r := range releases {
-		if err := i.Uninstall(ctx, &Installed{Implementation: r.part, Namespace: r.namespace, Release: r.name}); err != nil {
+		if done[r.part] {
+			continue
+		}
+		done[r.part] = true
+		leftovers, err := notedLeftovers(ctx, c, r.namespace)
+		if err == nil {
+			err = i.Uninstall(ctx, &Installed{Implementation: r.part, Namespace: r.namespace, Release: r.name, Leftovers: leftovers})
+		}
+		if err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -98,6 +119,7 @@ func (i *Installer) Clean(ctx context.Context) error {
 // turn.
 func deleteParts(ctx context.Context, c *kube.Client, selector labels.Selector) error {
 	parts := map[string]bool{}
+	var leftovers []implementation.Leftover
 	for _, gvk := range []schema.GroupVersionKind{crdKind, {Version: "v1", Kind: "Namespace"}} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
@@ -106,11 +128,22 @@ func deleteParts(ctx context.Context, c *kube.Client, selector labels.Selector) 
 		}
 		for _, item := range list.Items {
 			parts[item.Labels[PartLabel]] = true
+			if gvk.Kind != "Namespace" {
+				continue
+			}
+			noted, err := notedLeftovers(ctx, c, item.Name)
+			if err != nil {
+				return err
+			}
+			leftovers = append(leftovers, noted...)
 		}
 	}
 	for name := range parts {
 		part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: name}
 		if err := emptyNamespaces(ctx, c, part); err != nil {
+			return err
+		}
+		if err := removeLeftovers(ctx, c, leftovers); err != nil {
 			return err
 		}
 		if err := deleteAll(ctx, c, part, func(string, ...any) {}); err != nil {
@@ -183,19 +216,21 @@ func deleteClasses(ctx context.Context, c *kube.Client, part labels.Set) error {
 
 type ownRelease struct{ part, namespace, name string }
 
-// ownReleases finds Helm's records of releases that gatemark installed.
-func ownReleases(ctx context.Context, c *kube.Client) ([]ownRelease, error) {
+// ownReleases finds Helm's records of releases that gatemark installed, by
+// their labels: the last one first.
+func ownReleases(ctx context.Context, c *kube.Client, ours labels.Set) ([]ownRelease, error) {
 	records := &metav1.PartialObjectMetadataList{}
 	records.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	if err := c.List(ctx, records, client.MatchingLabels{"owner": "helm", kube.OwnerLabel: kube.Owner}); err != nil {
+	if err := c.List(ctx, records, client.MatchingLabels(ours), client.MatchingLabels{"owner": "helm"}); err != nil {
 		return nil, fmt.Errorf("list Helm's releases: %w", err)
 	}
+	slices.SortStableFunc(records.Items, func(a, b metav1.PartialObjectMetadata) int {
+		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
+	})
 	var found []ownRelease
-	seen := map[ownRelease]bool{}
 	for _, r := range records.Items {
 		release := ownRelease{part: r.Labels[PartLabel], namespace: r.Namespace, name: r.Labels["name"]}
-		if !seen[release] {
-			seen[release] = true
+		if !slices.Contains(found, release) {
 			found = append(found, release)
 		}
 	}
@@ -205,7 +240,7 @@ func ownReleases(ctx context.Context, c *kube.Client) ([]ownRelease, error) {
 // removeGatewayAPI removes the definitions that we installed, unless another
 // implementation of ours, or an object that is not ours, needs them.
 func (i *Installer) removeGatewayAPI(ctx context.Context, c *kube.Client) error {
-	releases, err := ownReleases(ctx, c)
+	releases, err := ownReleases(ctx, c, labels.Set{kube.OwnerLabel: kube.Owner})
 	if err != nil || len(releases) > 0 {
 		return err
 	}

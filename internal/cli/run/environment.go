@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -121,10 +122,10 @@ func cgroupVersion() int {
 // describe is an installed implementation in the result's terms.
 func describe(i *implementation.Implementation, in *install.Installed) result.Implementation {
 	d := result.Implementation{
-		Name: i.Name, Title: i.Title, Version: i.Version, Variant: in.Variant, Installed: true,
+		Name: i.Name, Title: in.Title, Version: i.Version, Variant: in.Variant, Installed: true,
 		GatewayClass: in.GatewayClass, ControllerName: in.ControllerName,
 		DataPlaneProxy: strings.TrimSpace(i.Project.DataPlaneProxy + " " + i.Project.DataPlaneProxyVersion),
-		Chart:          chartWords(in.Chart), Quirks: in.Quirks, Project: project(i.Project),
+		Chart:          chartsWords(in), Quirks: in.Quirks, Project: project(i.Project),
 	}
 	for _, img := range in.Images {
 		d.Images = append(d.Images, result.Image{Role: img.Role, Ref: img.Ref, Digest: img.Digest, Origin: string(img.Origin), From: img.From})
@@ -135,11 +136,27 @@ func describe(i *implementation.Implementation, in *install.Installed) result.Im
 	return d
 }
 
-func chartWords(c install.Chart) string {
-	if len(c.Manifests) > 0 {
-		return "no chart: " + strings.Join(c.Manifests, ", ") + " from " + c.Module + "@" + c.ModuleVersion
+// chartsWords names the charts in the order in which they were installed.
+func chartsWords(in *install.Installed) string {
+	var words []string
+	for _, c := range append(slices.Clone(in.Before), in.Chart) {
+		words = append(words, chartWords(c))
 	}
-	return c.Name + " " + c.Version + " from " + c.Module + "@" + c.ModuleVersion
+	return strings.Join(words, ", ")
+}
+
+func chartWords(c install.Chart) string {
+	from := c.Module + "@" + c.ModuleVersion
+	switch {
+	case c.Repository != "":
+		from = c.Repository
+	case c.Module == "":
+		from = "gatemark itself"
+	}
+	if len(c.Manifests) > 0 {
+		return "no chart: " + strings.Join(c.Manifests, ", ") + " from " + from
+	}
+	return c.Name + " " + c.Version + " from " + from
 }
 
 func project(p implementation.Project) []result.ProjectRow {
