@@ -28,11 +28,11 @@ test: test-packages build node lint ## run every test, those on real clusters to
 	GATEMARK_E2E=1 $(GO) test -p 1 -timeout 20m $(ALONE)
 
 # IMPLEMENTATIONS are built from source, which takes minutes for each.
-IMPLEMENTATIONS ?= envoy-gateway,contour
+IMPLEMENTATIONS ?= envoy-gateway,istio,traefik,contour
 
 test-implementations: test-packages build node ## measure other implementations on a real cluster too
 	GATEMARK_E2E=1 GATEMARK_IMPLEMENTATIONS=$(IMPLEMENTATIONS) \
-		$(GO) test -count=1 -timeout 40m -run '^TestImplementations$$' -v ./internal/e2e
+		$(GO) test -count=1 -timeout 60m -p 1 -run '^TestImplementations(LeaveNothing)?$$' -v ./internal/e2e ./implementation/install
 
 build: ## build bin/gatemark
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark

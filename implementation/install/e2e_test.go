@@ -93,6 +93,37 @@ func TestEnvoyGatewayServesAndLeavesNothing(t *testing.T) {
 	})
 }
 
+// TestImplementationsLeaveNothing installs those that GATEMARK_IMPLEMENTATIONS
+// names, with commas between them, has them serve, and removes them: they take
+// minutes to build.
+func TestImplementationsLeaveNothing(t *testing.T) {
+	named := os.Getenv("GATEMARK_IMPLEMENTATIONS")
+	if named == "" {
+		t.Skip("builds implementations from source: set GATEMARK_IMPLEMENTATIONS")
+	}
+	cluster := localtest.StartNode(t)
+	c := connect(t, cluster)
+	said := progress.New(os.Stderr)
+	installer := &install.Installer{
+		Config: c.Config, Images: &image.Builder{Progress: said}, Run: "r1", Progress: said,
+		LoadImage: func(ctx context.Context, img image.Image) error { return cluster.LoadImage(ctx, img.Tar) },
+	}
+	before := inventory(t, c)
+	for name := range strings.SplitSeq(named, ",") {
+		t.Run(name, func(t *testing.T) {
+			impl, err := implementation.Find(name)
+			must(t, err)
+			installed, err := installer.Install(t.Context(), impl, "")
+			must(t, err)
+			serve(t, cluster, c, installed.GatewayClass)
+			imagesRun(t, c, impl, installed)
+			remove(t, c)
+			must(t, installer.Uninstall(t.Context(), installed))
+			sameInventory(t, c, before)
+		})
+	}
+}
+
 // serve makes a Gateway and asks it through its LoadBalancer's address.
 func serve(t *testing.T, cluster *local.Cluster, c *kube.Client, class string) {
 	t.Helper()

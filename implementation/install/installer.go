@@ -90,6 +90,10 @@ func (i *Installer) Install(ctx context.Context, impl *implementation.Implementa
 
 // describe fills in what the data alone says.
 func describe(impl *implementation.Implementation) *Installed {
+	quirks := slices.Clone(impl.Quirks)
+	if impl.Untested != "" {
+		quirks = append(quirks, "gatemark's description of it was untested when it was written: "+impl.Untested)
+	}
 	return &Installed{
 		Implementation: impl.Name,
 		Title:          impl.Title,
@@ -101,7 +105,7 @@ func describe(impl *implementation.Implementation) *Installed {
 		GatewayClass:   impl.GatewayClass.Name,
 		ControllerName: impl.GatewayClass.ControllerName,
 		Deviations:     append([]implementation.Deviation{labelled}, impl.Deviations...),
-		Quirks:         slices.Clone(impl.Quirks),
+		Quirks:         quirks,
 		Leftovers:      impl.Leftovers,
 	}
 }

@@ -24,7 +24,8 @@ func TestFolders(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != top {
+		// As Go itself does.
+		if entry.IsDir() && strings.ContainsRune("._", rune(entry.Name()[0])) && path != top {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) != ".go" {

@@ -38,6 +38,31 @@ var tablesByHand = map[string]map[string]string{
 		"Same host and port in two namespaces kept apart": "yes",
 		"Arbitrary listener port":                         "served",
 	},
+	// istio.io/docs, "Kubernetes Gateway API", automated deployment: istiod makes
+	// a Deployment and a Service for each Gateway, beside it, and the class.
+	"istio": {
+		"Data plane and control plane split":              "yes",
+		"Gateway instances split":                         "yes",
+		"Data plane in Gateway namespace":                 "yes",
+		"GatewayClass pre-created":                        "yes",
+		"Spec-compliant architecture":                     "yes",
+		"Second Gateway":                                  "served",
+		"Same host and port in two namespaces kept apart": "yes",
+		"Arbitrary listener port":                         "served",
+	},
+	// doc.traefik.io, providers, "Kubernetes Gateway API": one Traefik serves all
+	// Gateways, on its entry points only. Routers are told apart by their rules,
+	// not by their Gateways, on one entry point.
+	"traefik": {
+		"Data plane and control plane split":              "no",
+		"Gateway instances split":                         "no",
+		"Data plane in Gateway namespace":                 "no",
+		"GatewayClass pre-created":                        "no",
+		"Spec-compliant architecture":                     "no: Gateways are not kept apart",
+		"Second Gateway":                                  "served by the same proxy",
+		"Same host and port in two namespaces kept apart": "no",
+		"Arbitrary listener port":                         "refused",
+	},
 }
 
 // architectureAgrees holds each valid trial of architecture against the table
