@@ -90,7 +90,7 @@ func (in *installation) installRelease(ctx context.Context, r *release, update f
 	// end with ours, and the rest is brief.
 	_, err = install.RunWithContext(context.WithoutCancel(ctx), r.Chart, r.values)
 	if err == nil {
-		return nil
+		return in.awaitDefinitions(ctx)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

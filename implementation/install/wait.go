@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/implementation"
@@ -25,6 +26,24 @@ func awaitEstablished(ctx context.Context, c *kube.Client, name string) error {
 		return false, "not established"
 	})
 	return err
+}
+
+// awaitDefinitions waits until the API server serves what charts defined among
+// their templates: the next chart may have objects of these kinds.
+func (in *installation) awaitDefinitions(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, in.deadline())
+	defer cancel()
+	crds := &metav1.PartialObjectMetadataList{}
+	crds.SetGroupVersionKind(crdKind)
+	if err := in.client.List(ctx, crds, client.MatchingLabels(in.labels(in.impl.Name))); err != nil {
+		return fmt.Errorf("list definitions: %w", err)
+	}
+	for _, crd := range crds.Items {
+		if err := awaitEstablished(ctx, in.client, crd.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // awaitControlPlane waits until the control plane's workloads are available.
