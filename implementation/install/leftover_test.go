@@ -124,7 +124,7 @@ func TestTwoChartsAndWhatTheProductLeaves(t *testing.T) {
 	// One that is there before is of somebody else's installation.
 	must(t, c.Create(t.Context(), root("default")))
 	_, err = installer.Install(t.Context(), twoChartsFolder(t), "")
-	if err == nil || !strings.Contains(err.Error(), "ConfigMap default/vendor-root is in the cluster already, and gatemark did not install it") {
+	if err == nil || !strings.Contains(err.Error(), "configmap default/vendor-root is in the cluster already, and gatemark did not install it") {
 		t.Errorf("error %v", err)
 	}
 	must(t, c.Delete(t.Context(), root("default")))
