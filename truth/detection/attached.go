@@ -57,7 +57,7 @@ var attached = []Row{
 	},
 	{
 		Wrong: "each route that is counted is a write", Scenario: "attached-routes", Parameters: counts(100, patient),
-		Sizes: by("routes", fault.Faults{CountPerWrite: true}, 100, 200, 400),
+		Sizes: by("routes", fault.Faults{CountPerWrite: true}, 60, 100, 200),
 		Finds: "many-writes", Says: "times for each change", Brings: []string{"count-late"},
 	},
 	{
