@@ -78,7 +78,7 @@ var attached = []Row{
 	{
 		// Only who comes back to an entry twice is at war.
 		Wrong: "entries of another controller are removed again and again", Scenario: "attached-routes", Parameters: counts(20, map[string]any{"hold": "3s"}), Rival: true,
-		Sizes: by("routes", fault.Faults{RemovesOthers: true}, 5, 20, 50),
+		Sizes: by("routes", fault.Faults{RemovesOthers: true}, 2, 5, 20),
 		Finds: "status-war", Says: "keep changing each other's status entries", Brings: []string{"foreign-entries", "entries-for-others-gateways", "count-late"},
 	},
 	{
