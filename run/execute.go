@@ -171,6 +171,7 @@ func (e *Executor) perform(ctx context.Context, a Attempt) (*result.Trial, map[s
 				e.update(func(s *transfer.Status) { s.Progress = fmt.Sprintf(format, args...) })
 			},
 		}
+		t.Attack = e.attackers(t)
 		err = e.isolated(ctx, t, a)
 	}
 	trial.Outcome, trial.Reason = scenario.Outcome(err)

@@ -18,10 +18,10 @@ import (
 // The roles between which a trial's use of resources is divided. Each other
 // implementation has two of its own. What is left is usage.Rest.
 const (
-	controlPlane = "control-plane"
-	dataPlane    = "data-plane"
-	kubernetes   = "kubernetes"
-	ours         = "gatemark"
+	controlPlane = scenario.ControlPlaneRole
+	dataPlane    = scenario.DataPlaneRole
+	kubernetes   = scenario.KubernetesRole
+	ours         = scenario.OurRole
 )
 
 // edgeLimit bounds how long the readings at a window's edge may take.
@@ -74,8 +74,28 @@ func (e *Executor) observeUse(ctx context.Context, t *scenario.Trial) (*consumpt
 		}
 	}
 	t.Begun = func(at time.Time) { c.begin(ctx, at) }
+	if c.observer != nil {
+		t.Meter = &meter{c.observer, c.role}
+	}
 	return c, nil
 }
+
+// A meter lets a scenario look at windows of its own.
+type meter struct {
+	observer *usage.Observer
+	role     func(usage.Member) string
+}
+
+// Edge implements scenario.Meter. What fails is seen as readings that are
+// missing.
+func (m *meter) Edge(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, edgeLimit)
+	defer cancel()
+	_ = m.observer.Edge(ctx)
+}
+
+// Window implements scenario.Meter.
+func (m *meter) Window(from, to time.Time) *usage.Window { return m.observer.Window(from, to, m.role) }
 
 // begin has everything read, beside the scenario, which goes on.
 func (c *consumption) begin(ctx context.Context, at time.Time) {
@@ -124,7 +144,7 @@ func (c *consumption) end(ctx context.Context) {
 // close ends what still observes. It may be called again.
 func (c *consumption) close() {
 	c.edges.Wait()
-	c.trial.Begun = nil
+	c.trial.Begun, c.trial.Meter = nil, nil
 	if c.observer != nil {
 		c.observer.Close()
 		c.observer = nil

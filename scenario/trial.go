@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -42,6 +43,11 @@ type Trial struct {
 	// Seize, if it is not nil, keeps what shows why something is broken as it
 	// is now, under a name, and returns what refers to it.
 	Seize func(name string) []result.Evidence
+
+	// Attack starts so many attackers.
+	Attack func(ctx context.Context, attackers int) (Attackers, error)
+	// Meter is nil where use is not observed.
+	Meter Meter
 
 	// Begun, if it is not nil, is told of each beginning of the measurement. It
 	// does not wait.

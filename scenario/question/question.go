@@ -7,6 +7,7 @@ import (
 	"github.com/gatemark/gatemark/scenario/attachedroutes"
 	"github.com/gatemark/gatemark/scenario/routechange"
 	"github.com/gatemark/gatemark/scenario/routepropagation"
+	"github.com/gatemark/gatemark/scenario/traffic"
 )
 
 // All lists the scenarios, in the order in which a reader wants them.
@@ -14,6 +15,7 @@ func All() []*scenario.Scenario {
 	return []*scenario.Scenario{
 		routepropagation.Scenario,
 		routechange.Scenario,
+		traffic.Scenario,
 		attachedroutes.Scenario,
 		architecture.Scenario,
 	}

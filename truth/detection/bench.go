@@ -138,7 +138,7 @@ func (b *Bench) run(ctx context.Context, s *scenario.Scenario, values scenario.V
 			Treatment: "truth", GatewayClass: inprocess.Class, ControllerName: string(controlplane.Name),
 			DataPlane: scenario.Selector{Namespace: "{{.Namespace}}", Labels: gatewayv1.GatewayNameLabelKey + "={{.Name}}"},
 		},
-		AuditLog: b.auditLog, Progress: func(string, ...any) {}, Result: tried.Trial, Attachments: map[string][]byte{},
+		Attack: startAttackers, AuditLog: b.auditLog, Progress: func(string, ...any) {}, Result: tried.Trial, Attachments: map[string][]byte{},
 		Begun: func(at time.Time) { tried.Began = at },
 	}
 	trial.Begin()

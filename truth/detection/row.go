@@ -55,7 +55,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, changes, traffic, attached, architectures, otherKinds} {
+	for _, rows := range [][]Row{propagation, changes, traffic, loads, attached, architectures, otherKinds} {
 		all = append(all, rows...)
 	}
 	return all
@@ -71,6 +71,7 @@ func Clean() []Row {
 		{Wrong: "nothing, with TLSRoutes", Scenario: "route-propagation", Parameters: of("TLSRoute", quick(4, map[string]any{"changes": "all", "rounds": 1})), Sizes: []Size{{Name: "all kinds of change"}}},
 		{Wrong: "nothing, with GRPCRoutes", Scenario: "route-change", Parameters: of("GRPCRoute", underTraffic("none,service,match", map[string]any{"iterations": 1})), Sizes: []Size{{Name: "2 changes each"}}},
 		{Wrong: "nothing, with TLSRoutes", Scenario: "route-change", Parameters: of("TLSRoute", underTraffic("none,service,invalid", map[string]any{"iterations": 1})), Sizes: []Size{{Name: "2 changes each"}}},
+		{Wrong: "nothing", Scenario: "traffic", Parameters: underLoad(), Sizes: []Size{{Name: "1 and 8 connections"}}},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
 		{Wrong: "nothing", Scenario: "architecture", Parameters: apart(10, "30s"), Sizes: []Size{{Name: "two Gateways"}}},
 		{Wrong: "nothing, beside another controller", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}},

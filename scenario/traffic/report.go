@@ -1,0 +1,141 @@
+package traffic
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/gatemark/gatemark/load"
+	"github.com/gatemark/gatemark/result"
+	"github.com/gatemark/gatemark/scenario"
+)
+
+// doubtLimit is the share of the gateway's measurements that may be no evidence.
+const doubtLimit = 0.5
+
+// report turns what was seen into metrics, tables, series, figures, findings
+// and gates.
+func (t *traffic) report() {
+	t.judge()
+	t.metrics()
+	t.tables()
+	t.series()
+	t.figures()
+	t.findings()
+	t.notes()
+	gateway, doubtful := 0, 0
+	for _, one := range t.seen {
+		if !one.direct {
+			gateway++
+			if !one.valid() {
+				doubtful++
+			}
+		}
+	}
+	t.Gate("doubtful-measurements", "share of the measurements of the gateway that were limited by the attacker, the backend or the direct path", "ratio",
+		float64(doubtful)/float64(max(gateway, 1)), doubtLimit)
+}
+
+func (t *traffic) metrics() {
+	var all []*summary
+	for _, payload := range t.payloads() {
+		all = append(all, t.closed(payload)...)
+	}
+	if top := best(all); top != nil {
+		t.Metric("max-throughput", ofRounds(result.Value("Highest throughput of a closed loop", "1/s", top.rate()), top).Higher())
+		t.metric("cpu-per-million", "CPU time of the data plane for a million requests, at the highest throughput", "s", top.cost(use.gateway), top)
+		t.metric("gateway-share", "Share of all CPU time that the data plane used, at the highest throughput", "ratio", top.cores(use.gateway)/top.cores(func(u use) float64 { return u.all }), top)
+	}
+	if loops := t.closed(t.payloads()[0]); len(loops) > 1 {
+		t.Metric("knee", result.Count("Connections from which on the throughput is within 5 % of the highest", knee(loops).point.connections))
+	}
+	errors, requests, sent := 0, 0, 0
+	for _, p := range t.points {
+		s := t.summarize(p, false)
+		errors += total(s.errors())
+		requests += int(s.counts.Requests())
+		t.pointMetrics(s)
+	}
+	for _, one := range t.seen {
+		if !one.direct {
+			sent += int(one.sent)
+		}
+	}
+	m := result.Count("Requests through the gateway that failed", errors)
+	m.N = requests
+	t.Metric("errors", m.Lower())
+	t.Metric("requests-sent", result.Count("Requests sent to the gateway in all, warm-ups and first checks too: what its own counter must say", sent+t.checks))
+}
+
+// metric leaves out what nobody knows.
+func (t *traffic) metric(name, title, unit string, v float64, s *summary) {
+	if !math.IsNaN(v) {
+		t.Metric(name, ofRounds(result.Value(title, unit, v), s).Lower())
+	}
+}
+
+// ofRounds says of how many rounds a number is the median, and what is to be
+// thought of it.
+func ofRounds(m result.Metric, s *summary) result.Metric {
+	m.N = len(s.rounds)
+	if s.verdict != fine {
+		m.Warnings = append(m.Warnings, string(s.verdict))
+	}
+	return m
+}
+
+// pointMetrics are those of one point; their names end with its key.
+func (t *traffic) pointMetrics(s *summary) {
+	key, of := s.point.key(), ", "+s.point.String()
+	t.Metric("throughput-"+key, ofRounds(result.Value("Answers a second"+of, "1/s", s.rate()), s).Higher())
+	if l := s.latency(); l != nil && s.point.rate > 0 {
+		t.Metric("latency-"+key, withVerdict(distribution("Latency"+of, l), s))
+	}
+	if l := s.service(); l != nil {
+		t.Metric("service-"+key, withVerdict(distribution("Service time"+of, l), s))
+	}
+	for _, c := range consumers {
+		t.metric("cpu-"+c.name+"-"+key, "CPU time for a million requests, "+c.title+of, "s", s.cost(c.of), s)
+	}
+	t.metric("memory-"+key, "Largest working set of the data plane"+of, "B", s.median(func(one *seen) float64 { return one.use.memory }), s)
+}
+
+func withVerdict(m result.Metric, s *summary) result.Metric {
+	if s.verdict != fine {
+		m.Warnings = append(m.Warnings, string(s.verdict))
+	}
+	return m
+}
+
+// distribution is that of a histogram, which has every request: there is no
+// interval to give.
+func distribution(title string, s *load.Summary) result.Metric {
+	return result.Metric{
+		Title: title, Unit: "s", N: int(s.Count),
+		Min: &s.Min, Mean: &s.Mean, P50: &s.P50, P90: &s.P90, P95: &s.P95, P99: &s.P99, P999: &s.P999, Max: &s.Max,
+	}.Lower()
+}
+
+// notes say what must be known of the machine and the way.
+func (t *traffic) notes() {
+	t.Note("Requests went to %s (through: %s), the direct ones to %d %s of the backend. The node that measures has %d CPUs.",
+		t.gateway, t.Values.String("through"), len(t.backends), scenario.Plural(len(t.backends), "pod"), t.cpus)
+	if t.scale != 1 {
+		t.Note("The rates are for a machine with %d CPUs and were multiplied by %d/%d.", t.Values.Int("ratesFor"), t.cpus, t.Values.Int("ratesFor"))
+	}
+	if t.Meter == nil {
+		t.Note("Use of resources was not observed: there is no CPU time in this trial.")
+		return
+	}
+	var all []*summary
+	for _, payload := range t.payloads() {
+		all = append(all, t.closed(payload)...)
+	}
+	if top := best(all); top != nil {
+		whole := top.cores(func(u use) float64 { return u.all })
+		share := func(of func(use) float64) string {
+			return strconv.FormatFloat(100*top.cores(of)/whole, 'f', 0, 64) + " %"
+		}
+		t.Note("At the highest throughput %.2f of %d CPUs were used: %s of that by the data plane, %s by attackers, %s by backends. Where these share a node, a gateway with CPUs of its own carries more.",
+			whole, t.cpus, share(use.gateway), share(func(u use) float64 { return u.attackers }), share(func(u use) float64 { return u.backends }))
+	}
+}
