@@ -136,3 +136,14 @@ func moduleFile(ctx context.Context, f ModuleFile) (string, error) {
 	}
 	return path, nil
 }
+
+// ModuleVersion asks Go which version of a module a query means, such as the
+// beginning of a commit's hash.
+func ModuleVersion(ctx context.Context, path, query string) (string, error) {
+	c := command{dir: os.TempDir(), env: outsideModules()}
+	out, err := c.run(ctx, "go", "list", "-m", "-f", "{{.Version}}", path+"@"+query)
+	if err != nil {
+		return "", fmt.Errorf("version %s of go module %s: %w", query, path, err)
+	}
+	return strings.TrimSpace(out), nil
+}

@@ -29,7 +29,7 @@ func Load(folder fs.FS) (*Implementation, error) {
 	}
 	i, problems := decode(folder, asJSON)
 	if len(problems) == 0 {
-		problems = i.checkVariants()
+		problems = slices.Concat(i.checkVariants(), i.checkVersions(), i.checkBeside())
 	}
 	for n, p := range problems {
 		problems[n] = fmt.Errorf("%s: %w", fileName, p)
@@ -85,16 +85,22 @@ func (i *Implementation) readFiles() []error {
 	return problems
 }
 
+// Placeholder stands in a new description for what its author must know.
+const Placeholder = "FILL-IN"
+
 // expandTree fills in the templates, all but those of the data plane and of
 // control planes of Gateways, which wait for their Gateway, and those of
-// variants, which wait for their turn.
+// patches, which wait for their turn.
 func expandTree(tree map[string]any) []error {
 	text := func(value any) string { s, _ := value.(string); return s }
 	vars := Vars{Version: text(tree["version"])}
+	if project, ok := tree["project"].(map[string]any); ok {
+		vars.Proxy = text(project["dataPlaneProxyVersion"])
+	}
 	if release, ok := tree["release"].(map[string]any); ok {
 		vars.Release = Release{Name: text(release["name"]), Namespace: text(release["namespace"])}
 	}
-	var problems []error
+	problems := unfilled(tree)
 	expand := func(path, text string) string {
 		out, err := vars.expand(text)
 		if err != nil {
@@ -104,11 +110,23 @@ func expandTree(tree map[string]any) []error {
 		return out
 	}
 	later := func(path string) bool {
-		return path == "dataPlane" || path == "variants" || path == "controlPlane.perGateway"
+		return slices.Contains([]string{"dataPlane", "variants", "versions", "beside", "controlPlane.perGateway"}, path)
 	}
 	for key := range tree {
 		tree[key] = walk(key, tree[key], later, expand)
 	}
+	return problems
+}
+
+// unfilled finds what the author of a new description has not filled in.
+func unfilled(tree map[string]any) []error {
+	var problems []error
+	walk("", tree, func(string) bool { return false }, func(path, text string) string {
+		if strings.Contains(text, Placeholder) {
+			problems = append(problems, fmt.Errorf("%s: still says %s", path, Placeholder))
+		}
+		return text
+	})
 	return problems
 }
 
@@ -144,17 +162,7 @@ func (i *Implementation) WithVariant(name string) (*Implementation, error) {
 }
 
 func (i *Implementation) apply(v Variant) (*Implementation, []error) {
-	patch, err := json.Marshal(v.Patch)
-	if err != nil {
-		return nil, []error{err}
-	}
-	data := i.source
-	if v.Patch != nil {
-		if data, err = jsonpatch.MergePatch(i.source, patch); err != nil {
-			return nil, []error{fmt.Errorf("patch: %w", err)}
-		}
-	}
-	effective, problems := decode(i.files, data)
+	effective, problems := i.patched(v.Patch)
 	if effective == nil {
 		return nil, problems
 	}
@@ -169,6 +177,32 @@ func (i *Implementation) apply(v Variant) (*Implementation, []error) {
 	return effective, problems
 }
 
+// patched lays a JSON merge patch over the implementation's data.
+func (i *Implementation) patched(change map[string]any) (*Implementation, []error) {
+	data := i.source
+	if change != nil {
+		patch, err := json.Marshal(change)
+		if err != nil {
+			return nil, []error{err}
+		}
+		if data, err = jsonpatch.MergePatch(i.source, patch); err != nil {
+			return nil, []error{fmt.Errorf("patch: %w", err)}
+		}
+	}
+	effective, problems := decode(i.files, data)
+	if effective != nil {
+		effective.setFrom = i.setFrom
+		effective.add(i.added...)
+	}
+	return effective, problems
+}
+
+// add adds deviations that come of how it is used, and that no data lists.
+func (i *Implementation) add(deviations ...Deviation) {
+	i.added = slices.Concat(i.added, deviations)
+	i.Deviations = slices.Concat(i.Deviations, deviations)
+}
+
 // WithValues returns the implementation as it is installed with values laid
 // over its own, which is a deviation that the result lists.
 func (i *Implementation) WithValues(values map[string]any) (*Implementation, error) {
@@ -181,7 +215,7 @@ func (i *Implementation) WithValues(values map[string]any) (*Implementation, err
 	}
 	changed := *i
 	changed.values = merge(i.values, values)
-	changed.Deviations = append(slices.Clone(i.Deviations), Deviation{What: "Values of the chart: " + string(text), Why: "The plan sets them."})
+	changed.add(Deviation{What: "Values of the chart: " + string(text), Why: "The plan sets them."})
 	return &changed, nil
 }
 

@@ -53,13 +53,22 @@ type Implementation struct {
 	Untested string `json:"untested,omitempty"`
 	// Variants are other ways to install it.
 	Variants []Variant `json:"variants,omitempty"`
+	// Versions are other releases that this file knows of.
+	Versions []Version `json:"versions,omitempty"`
+	// Beside is how a second version of it is installed beside a first one.
+	// Without it a cluster has room for one.
+	Beside *Beside `json:"beside,omitempty"`
 
 	// Variant is the variant that this is, empty for the default.
 	Variant string `json:"-"`
+	// Checkout is what takes the place of a Go module, or nothing.
+	Checkout Checkout `json:"-"`
 
-	files  fs.FS
-	values map[string]any
-	source []byte // JSON of the default, for variants to patch
+	files   fs.FS
+	values  map[string]any
+	source  []byte      // JSON of the default, for variants to patch
+	added   []Deviation // those of the deviations that the data does not list
+	setFrom string      // what tells it from another installation of the same name
 }
 
 // A Project is who makes the product.
@@ -269,4 +278,22 @@ type Variant struct {
 	Values string `json:"values,omitempty"`
 	// Patch is laid over this file (a JSON merge patch).
 	Patch map[string]any `json:"patch,omitempty"`
+}
+
+// A Version is another release of the same product, and what of this file is
+// different for it.
+type Version struct {
+	Version string `json:"version"`
+	// Patch is laid over this file (a JSON merge patch).
+	Patch map[string]any `json:"patch,omitempty"`
+}
+
+// Beside says what must differ for two versions of one product to run in one
+// cluster: the release, the GatewayClass and the name of its controller. Its
+// strings may use {{ .Beside }}, a label that is the second one's own.
+type Beside struct {
+	// Values are laid over the chart's.
+	Values map[string]any `json:"values,omitempty"`
+	// Patch is laid over this file (a JSON merge patch).
+	Patch map[string]any `json:"patch"`
 }

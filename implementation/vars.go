@@ -3,6 +3,7 @@ package implementation
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"text/template"
 )
 
@@ -11,6 +12,10 @@ type Vars struct {
 	// Version is the implementation's, with its v: v1.9.1.
 	Version string
 	Release Release
+	// Proxy is the data plane's proxy's version, with its v: v1.39.1.
+	Proxy string
+	// Beside is the label of an installation beside another one.
+	Beside string
 	// Gateway is the one that a data plane belongs to.
 	Gateway Object
 }
@@ -18,8 +23,14 @@ type Vars struct {
 // An Object is named by a namespace and a name.
 type Object struct{ Namespace, Name string }
 
+// functions are what templates can call.
+var functions = template.FuncMap{
+	// bare is a version without its v, as wheels are numbered.
+	"bare": func(version string) string { return strings.TrimPrefix(version, "v") },
+}
+
 func (v Vars) expand(text string) (string, error) {
-	t, err := template.New("").Option("missingkey=error").Parse(text)
+	t, err := template.New("").Option("missingkey=error").Funcs(functions).Parse(text)
 	if err != nil {
 		return "", err
 	}

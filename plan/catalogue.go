@@ -20,6 +20,8 @@ type Catalogue struct {
 type Implementation struct {
 	Name     string
 	Variants []string
+	// Several: more than one version of it fits in a cluster.
+	Several bool
 	// Unlisted: it is there for whoever names it, and in no list.
 	Unlisted bool
 }

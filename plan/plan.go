@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/gatemark/gatemark/internal/failure"
@@ -47,44 +46,6 @@ type Plan struct {
 	// Seed orders the trials within blocks. 0 takes one from the clock; the
 	// run records which.
 	Seed uint64 `json:"seed,omitempty"`
-}
-
-// A Treatment is an implementation in one installation variant.
-type Treatment struct {
-	Name    string `json:"name"`
-	Variant string `json:"variant,omitempty"`
-	// Copy makes a second treatment, or a third, of what is installed once: an
-	// A/A control, which shows how much differs where nothing does. It is 0
-	// for the treatment itself, and counts from 2 on.
-	Copy int `json:"copy,omitempty"`
-	// Values are laid over what the implementation sets of its chart's values.
-	Values map[string]any `json:"values,omitempty"`
-}
-
-// String is how a treatment is named in results and on the command line:
-// NAME or NAME/VARIANT, and #COPY behind that.
-func (t Treatment) String() string {
-	name := t.Name
-	if t.Variant != "" {
-		name += "/" + t.Variant
-	}
-	if t.Copy != 0 {
-		name += "#" + strconv.Itoa(t.Copy)
-	}
-	return name
-}
-
-// ParseTreatment reads what String writes. A copy that is no number stays in
-// the name, so that whoever looks it up says what is wrong.
-func ParseTreatment(s string) Treatment {
-	var t Treatment
-	if at := strings.LastIndexByte(s, '#'); at >= 0 {
-		if n, err := strconv.Atoi(s[at+1:]); err == nil {
-			t.Copy, s = n, s[:at]
-		}
-	}
-	t.Name, t.Variant, _ = strings.Cut(s, "/")
-	return t
 }
 
 // A Trial is a scenario with its parameters.

@@ -11,7 +11,7 @@ import (
 )
 
 var catalogue = Catalogue{
-	Implementations: []Implementation{{Name: "envoy-gateway", Variants: []string{"gateway-namespace"}}, {Name: "contour"}, {Name: "inner", Unlisted: true}},
+	Implementations: []Implementation{{Name: "envoy-gateway", Variants: []string{"gateway-namespace"}, Several: true}, {Name: "contour"}, {Name: "inner", Unlisted: true}},
 	Scenarios: []Scenario{
 		{Name: "route-propagation", Parameters: []Parameter{
 			{Name: "routes", Default: 100, Min: 1, Max: 40000},
@@ -56,7 +56,15 @@ func TestBadPlans(t *testing.T) {
 		{"an unknown implementation", header + "implementations: [{name: apache}]\n" + scenarios, []string{`implementations[0].name: no implementation is called "apache"; there are contour, envoy-gateway`}},
 		{"an unknown variant", header + "implementations: [{name: envoy-gateway, variant: x}]\n" + scenarios, []string{`implementations[0].variant: no variant of envoy-gateway is called "x"; there are gateway-namespace`}},
 		{"a variant where there is none", header + "implementations: [{name: contour, variant: x}]\n" + scenarios, []string{`implementations[0].variant: there is no variant of contour, so not "x" either`}},
-		{"one implementation twice", header + "implementations: [{name: contour}, {name: contour}]\n" + scenarios, []string{"implementations[1]: contour stands at implementations[0] already: one installation of an implementation fits in a run; copy: 2 measures the same one twice"}},
+		{"one implementation twice", header + "implementations: [{name: contour}, {name: contour}]\n" + scenarios, []string{"implementations[1]: contour stands at implementations[0] already; copy: 2 measures the same one twice"}},
+		{"two versions where one has room", header + "implementations: [{name: contour}, {name: contour, version: v1.2.3}]\n" + scenarios, []string{"implementations[1]: contour stands at implementations[0] already, and a cluster has room for one contour: its data has no beside"}},
+		{"versions that are none", header + "implementations: [{name: envoy-gateway, version: latest}, {name: contour, version: v1.2.3, checkout: x}]\n" + scenarios, []string{
+			`implementations[0].version: "latest" is neither a version such as v1.2.3 nor a commit`,
+			"implementations[1]: version v1.2.3 and checkout x exclude each other: a checkout is what it is"}},
+		{"nothing to measure, and a class that is to be changed", header + "implementations: [{address: a}, {gatewayClass: c, version: v1.2.3}, {gatewayClass: d}, {gatewayClass: d}]\n" + scenarios, []string{
+			"implementations[0]: needs a name, or a gatewayClass that the cluster has",
+			"implementations[1].gatewayClass: what serves c is measured as it is: a version, checkout, variant or values cannot be asked for",
+			"implementations[3]: class/d stands at implementations[2] already; copy: 2 measures the same one twice"}},
 		{"near one that is in no list", header + "implementations: [{name: inne}]\n" + scenarios, []string{`implementations[0].name: no implementation is called "inne"; there are contour, envoy-gateway`}},
 		{"values of a copy", header + "implementations: [{name: contour, values: {a: 1}}, {name: contour, copy: 2, values: {a: 2}}]\n" + scenarios, []string{"implementations[1].values: a copy is what contour installs; its values stand there"}},
 		{"a copy of nothing", header + "implementations: [{name: contour, copy: 2}, {name: contour}]\n" + scenarios, []string{"implementations[0].copy: there is no contour before it, which it could be a copy of"}},
@@ -139,18 +147,31 @@ func TestEveryProfileDecodes(t *testing.T) {
 // TestTreatmentsAreReadAsTheyAreWritten, with copies: on the command line and
 // in results.
 func TestTreatmentsAreReadAsTheyAreWritten(t *testing.T) {
+	folder := func(s string) bool { return strings.HasPrefix(s, ".") }
 	for text, want := range map[string]Treatment{
-		"contour":      {Name: "contour"},
-		"contour/v":    {Name: "contour", Variant: "v"},
-		"contour#2":    {Name: "contour", Copy: 2},
-		"contour/v#12": {Name: "contour", Variant: "v", Copy: 12},
-		"contour#two":  {Name: "contour#two"},
-		"contour#":     {Name: "contour#"},
+		"contour":           {Name: "contour"},
+		"contour/v":         {Name: "contour", Variant: "v"},
+		"contour#2":         {Name: "contour", Copy: 2},
+		"contour/v#12":      {Name: "contour", Variant: "v", Copy: 12},
+		"contour#two":       {Name: "contour#two"},
+		"contour#":          {Name: "contour#"},
+		"contour@v1.2.3":    {Name: "contour", Version: "v1.2.3"},
+		"contour@v1.2.3/v":  {Name: "contour", Version: "v1.2.3", Variant: "v"},
+		"contour@0abc123#2": {Name: "contour", Version: "0abc123", Copy: 2},
+		"contour=here":      {Name: "contour", Checkout: "here"},
+		"contour/v=here#3":  {Name: "contour", Variant: "v", Checkout: "here", Copy: 3},
+		"class/eg":          {GatewayClass: "eg"},
+		"class/eg#2":        {GatewayClass: "eg", Copy: 2},
+		"./mine":            {Name: "./mine"},
+		"../x/y@z=w#2":      {Name: "../x/y@z=w", Copy: 2},
 	} {
-		got := ParseTreatment(text)
+		got := ParseTreatment(text, folder)
 		if !cmp.Equal(got, want) || got.String() != text {
 			t.Errorf("%s is read as %+v and written as %s", text, got, got)
 		}
+	}
+	if got := ParseTreatment("contour=../../work/contour", folder); got.Checkout != "../../work/contour" || got.String() != "contour=contour" {
+		t.Errorf("a checkout is read as %+v and written as %s", got, got)
 	}
 }
 

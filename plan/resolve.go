@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -66,34 +67,72 @@ func (r *resolver) implementations(asked []Treatment) []Treatment {
 	if len(asked) == 0 {
 		r.problem("implementations: none is named; there are %s", strings.Join(r.implementationNames(), ", "))
 	}
-	seen := map[string]int{}
 	for i, t := range asked {
 		where := fmt.Sprintf("implementations[%d]", i)
+		r.form(where, t)
+		if t.Name == "" {
+			r.alone(where, t, asked[:i], true)
+			continue
+		}
 		k := slices.IndexFunc(r.catalogue.Implementations, func(known Implementation) bool { return known.Name == t.Name })
 		if k < 0 {
 			r.unknown(where+".name", "implementation", t.Name, r.implementationNames())
 			continue
 		}
-		variants := r.catalogue.Implementations[k].Variants
-		if t.Variant != "" && !slices.Contains(variants, t.Variant) {
-			r.unknown(where+".variant", "variant of "+t.Name, t.Variant, variants)
+		known := r.catalogue.Implementations[k]
+		if t.Variant != "" && !slices.Contains(known.Variants, t.Variant) {
+			r.unknown(where+".variant", "variant of "+t.Name, t.Variant, known.Variants)
 		}
-		if t.Copy != 0 {
-			r.copy(where, t, asked[:i])
-		} else if first, ok := seen[t.Name]; ok {
-			r.problem("%s: %s stands at implementations[%d] already: one installation of an implementation fits in a run; copy: 2 measures the same one twice", where, t.Name, first)
-		} else {
-			seen[t.Name] = i
-		}
+		r.alone(where, t, asked[:i], known.Several)
 	}
 	return slices.Clone(asked)
+}
+
+// version is a release, or the beginning of a commit's hash.
+var version = regexp.MustCompile(`^(v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?|[0-9a-f]{7,40})$`)
+
+// form checks what a treatment says of itself, without looking at others.
+func (r *resolver) form(where string, t Treatment) {
+	if t.Name == "" && t.GatewayClass == "" {
+		r.problem("%s: needs a name, or a gatewayClass that the cluster has", where)
+	}
+	if t.Version != "" && !version.MatchString(t.Version) {
+		r.problem("%s.version: %q is neither a version such as v1.2.3 nor a commit", where, t.Version)
+	}
+	if t.Version != "" && t.Checkout != "" {
+		r.problem("%s: version %s and checkout %s exclude each other: a checkout is what it is", where, t.Version, t.Checkout)
+	}
+	if t.GatewayClass != "" && (t.Version != "" || t.Checkout != "" || t.Variant != "" || len(t.Values) > 0) {
+		r.problem("%s.gatewayClass: what serves %s is measured as it is: a version, checkout, variant or values cannot be asked for", where, t.GatewayClass)
+	}
+}
+
+// alone checks that a treatment is not there already, and that its installation
+// fits in a cluster with those of the same implementation.
+func (r *resolver) alone(where string, t Treatment, before []Treatment, several bool) {
+	if t.Copy != 0 {
+		r.copy(where, t, before)
+		return
+	}
+	for n, b := range before {
+		switch {
+		case b.Copy != 0 || b.Name != t.Name:
+		case b.String() == t.String():
+			r.problem("%s: %s stands at implementations[%d] already; copy: 2 measures the same one twice", where, t, n)
+			return
+		case !several:
+			r.problem("%s: %s stands at implementations[%d] already, and a cluster has room for one %s: its data has no beside", where, b, n, t.Name)
+			return
+		}
+	}
 }
 
 const maxCopies = 9
 
 // copy checks a treatment that shares the installation of one before it.
 func (r *resolver) copy(where string, t Treatment, before []Treatment) {
-	original := Treatment{Name: t.Name, Variant: t.Variant}
+	original := t
+	original.Copy = 0
 	at := func(name string) int {
 		return slices.IndexFunc(before, func(b Treatment) bool { return b.String() == name })
 	}

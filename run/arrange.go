@@ -25,7 +25,9 @@ const (
 var atRest = park.Calm{Share: 0.3, For: 3 * time.Second, Limit: 30 * time.Second}
 
 // installation is what a treatment is installed as: its copies share it.
-func installation(treatment string) string { return plan.ParseTreatment(treatment).Name }
+func installation(treatment string) string {
+	return plan.ParseTreatment(treatment, func(string) bool { return false }).Installation()
+}
 
 // others are the targets that are installed beside a treatment, by name.
 func (c *Config) others(treatment string) []scenario.Target {

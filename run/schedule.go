@@ -47,7 +47,7 @@ const longestID = 63 - len("-attempt3")
 
 // trialID sorts by block and is fit for a file name and a label.
 func trialID(block int, s plan.Trial, i plan.Treatment) string {
-	id := strings.NewReplacer("/", "-", "#", "-").Replace(fmt.Sprintf("b%02d-%s-%s", block, s, i))
+	id := strings.NewReplacer("/", "-", "#", "-", "@", "-", "=", "-").Replace(fmt.Sprintf("b%02d-%s-%s", block, s, i))
 	if len(id) <= longestID {
 		return id
 	}

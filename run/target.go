@@ -50,7 +50,7 @@ func Installation(i *implementation.Implementation) (park.Installation, error) {
 		return park.Installation{}, err
 	}
 	in := park.Installation{
-		Name: i.Name, GatewayClass: i.GatewayClass.Name,
+		Name: i.Part(), GatewayClass: i.GatewayClass.Name,
 		DataPlane: park.DataPlane{Kind: i.DataPlane.WorkloadKind, Selector: target.DataPlane, PerGateway: i.DataPlane.PerGateway},
 	}
 	for _, w := range i.ControlPlane.Workloads {

@@ -49,6 +49,9 @@ func (in *installation) loadChart(ctx context.Context, from implementation.Chart
 	said := Chart{Manifests: from.Manifests}
 	var err error
 	switch {
+	case from.Module != "" && from.Module == in.impl.Checkout.Module:
+		said.Module, said.ModuleVersion = from.Module, "checkout "+in.impl.Checkout.Dir
+		loaded, err = in.readChart(in.impl.Checkout.Dir, from)
 	case from.Module != "":
 		err = in.Progress.Do(ctx, "chart of "+in.impl.Name, func(ctx context.Context, update func(string, ...any)) error {
 			update("go module %s@%s", from.Module, from.Version)

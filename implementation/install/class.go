@@ -15,7 +15,7 @@ func (in *installation) class(ctx context.Context, update func(string, ...any)) 
 	class := in.impl.GatewayClass
 	if !class.PreCreated {
 		for _, obj := range classObjects(in) {
-			own(obj, in.labels(in.impl.Name))
+			own(obj, in.labels(in.impl.Part()))
 			if err := kube.Apply(ctx, in.client, obj); err != nil {
 				return err
 			}

@@ -78,12 +78,12 @@ func (in *installation) installRelease(ctx context.Context, r *release, update f
 	install := action.NewInstall(cfg)
 	install.ReleaseName = r.name
 	install.Namespace = in.impl.Release.Namespace
-	install.Labels = in.labels(in.impl.Name)
+	install.Labels = in.labels(in.impl.Part())
 	install.SkipCRDs = true // prepare has applied them
 	install.WaitStrategy = helmkube.HookOnlyStrategy
 	install.WaitOptions = []helmkube.WaitOption{helmkube.WithWaitContext(ctx)}
 	install.Timeout = in.deadline()
-	install.PostRenderer = labeller(in.labels(in.impl.Name))
+	install.PostRenderer = labeller(in.labels(in.impl.Part()))
 	update("hooks and objects")
 	started := time.Now()
 	// Helm would go on in the background when its context ends. The waits

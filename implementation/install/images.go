@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -16,7 +17,7 @@ import (
 // those that are not what the chart names by itself.
 func (in *installation) resolveImages(ctx context.Context, c *chart.Chart) error {
 	for _, want := range in.impl.Images {
-		if want.Official == "" {
+		if want.Official == "" && !fromCheckout(want.Source) {
 			want.Official = published(c.Values, want.Values)
 		}
 		img, err := in.resolveImage(ctx, want)
@@ -48,6 +49,12 @@ func (i *Installed) built(w implementation.WhenBuilt) {
 	i.Values = w.Over(i.Values)
 	i.Quirks = append(i.Quirks, w.Quirks...)
 	i.Deviations = append(i.Deviations, w.Deviations...)
+}
+
+// fromCheckout reports whether a recipe builds from a directory of this
+// machine: no image registry has that.
+func fromCheckout(r *image.Recipe) bool {
+	return r != nil && slices.ContainsFunc(r.Files, func(f image.File) bool { return f.Go != nil && f.Go.Checkout != "" })
 }
 
 // published is the image that the chart names by itself, in the first of the

@@ -5,8 +5,8 @@ import (
 	"github.com/gatemark/gatemark/implementation"
 )
 
-// PartLabel says what an object of ours belongs to: the name of an
-// implementation, or GatewayAPIPart.
+// PartLabel says what an object of ours belongs to: the part of an
+// implementation, which is its name where it is alone, or GatewayAPIPart.
 const PartLabel = "gatemark.dev/part"
 
 // GatewayAPIPart is the PartLabel of the Gateway API's own definitions.
@@ -15,9 +15,11 @@ const GatewayAPIPart = "gateway-api"
 // Installed is what was installed, for the result and for Uninstall.
 type Installed struct {
 	Implementation string `json:"implementation"`
-	Title          string `json:"title"`
-	Version        string `json:"version"`
-	Variant        string `json:"variant,omitempty"`
+	// Part is Implementation.Part: what the labels of its objects say.
+	Part    string `json:"part"`
+	Title   string `json:"title"`
+	Version string `json:"version"`
+	Variant string `json:"variant,omitempty"`
 	// Namespace is the release's.
 	Namespace string `json:"namespace"`
 	Release   string `json:"release"`

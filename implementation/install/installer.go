@@ -76,7 +76,7 @@ func (i *Installer) Install(ctx context.Context, impl *implementation.Implementa
 	if err == nil {
 		return in.installed, nil
 	}
-	err = fmt.Errorf("installing %s %s: %w", impl.Name, impl.Version, err)
+	err = fmt.Errorf("installing %s %s: %w", impl.Part(), impl.Version, err)
 	if i.Retain || !in.touched {
 		return nil, err
 	}
@@ -96,6 +96,7 @@ func describe(impl *implementation.Implementation) *Installed {
 	}
 	return &Installed{
 		Implementation: impl.Name,
+		Part:           impl.Part(),
 		Title:          impl.Title,
 		Version:        impl.Version,
 		Variant:        impl.Variant,
@@ -146,7 +147,7 @@ func (in *installation) run(ctx context.Context) error {
 	steps := []step{
 		{"load images", in.loadImages},
 		{"Gateway API definitions", in.applyGatewayAPI},
-		{"namespace and definitions of " + in.impl.Name, func(ctx context.Context, update func(string, ...any)) error {
+		{"namespace and definitions of " + in.impl.Part(), func(ctx context.Context, update func(string, ...any)) error {
 			return in.prepare(ctx, releases, update)
 		}},
 	}
@@ -155,7 +156,8 @@ func (in *installation) run(ctx context.Context) error {
 			return in.installRelease(ctx, r, update)
 		}})
 	}
-	steps = append(steps, step{"control plane of " + in.impl.Name, in.awaitControlPlane},
+	steps = append(steps, step{"control plane of " + in.impl.Part(), in.awaitControlPlane},
+		step{"images of " + in.impl.Part(), in.checkImages},
 		step{"GatewayClass " + in.impl.GatewayClass.Name, in.class})
 	for _, s := range steps {
 		if err := in.Progress.Do(ctx, s.name, s.work); err != nil {

@@ -48,12 +48,15 @@ func (in *installation) checkFree(ctx context.Context, releases []*release) erro
 func (in *installation) prepare(ctx context.Context, releases []*release, _ func(string, ...any)) error {
 	namespace := &corev1.Namespace{}
 	namespace.Name = in.impl.Release.Namespace
-	own(namespace, in.labels(in.impl.Name))
+	own(namespace, in.labels(in.impl.Part()))
 	if err := noteLeftovers(namespace, in.impl.Leftovers); err != nil {
 		return err
 	}
 	if err := in.client.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create namespace %s: %w", namespace.Name, err)
+	}
+	if in.impl.SetFrom() {
+		return nil // its definitions are the other version's
 	}
 	var definitions []*unstructured.Unstructured
 	for _, r := range releases {

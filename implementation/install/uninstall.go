@@ -45,8 +45,8 @@ func (i *Installer) Uninstall(ctx context.Context, installed *Installed) error {
 // removeReleases removes all that belongs to one implementation alone, the
 // release that was made last first.
 func (i *Installer) removeReleases(ctx context.Context, c *kube.Client, installed *Installed) error {
-	part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: installed.Implementation}
-	return i.Progress.Do(ctx, "uninstall "+installed.Implementation, func(ctx context.Context, update func(string, ...any)) error {
+	part := labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: installed.Part}
+	return i.Progress.Do(ctx, "uninstall "+installed.Part, func(ctx context.Context, update func(string, ...any)) error {
 		update("GatewayClass")
 		if err := deleteClasses(ctx, c, part); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (i *Installer) Clean(ctx context.Context) error {
 		done[r.part] = true
 		leftovers, err := notedLeftovers(ctx, c, r.namespace)
 		if err == nil {
-			err = i.Uninstall(ctx, &Installed{Implementation: r.part, Namespace: r.namespace, Release: r.name, Leftovers: leftovers})
+			err = i.Uninstall(ctx, &Installed{Part: r.part, Namespace: r.namespace, Release: r.name, Leftovers: leftovers})
 		}
 		if err != nil {
 			problems = append(problems, err)

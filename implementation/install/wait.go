@@ -35,7 +35,7 @@ func (in *installation) awaitDefinitions(ctx context.Context) error {
 	defer cancel()
 	crds := &metav1.PartialObjectMetadataList{}
 	crds.SetGroupVersionKind(crdKind)
-	if err := in.client.List(ctx, crds, client.MatchingLabels(in.labels(in.impl.Name))); err != nil {
+	if err := in.client.List(ctx, crds, client.MatchingLabels(in.labels(in.impl.Part()))); err != nil {
 		return fmt.Errorf("list definitions: %w", err)
 	}
 	for _, crd := range crds.Items {

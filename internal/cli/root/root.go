@@ -16,6 +16,7 @@ import (
 	"github.com/gatemark/gatemark/internal/cli/clean"
 	"github.com/gatemark/gatemark/internal/cli/down"
 	"github.com/gatemark/gatemark/internal/cli/echo"
+	"github.com/gatemark/gatemark/internal/cli/implementations"
 	"github.com/gatemark/gatemark/internal/cli/kubeconfig"
 	"github.com/gatemark/gatemark/internal/cli/kubectl"
 	"github.com/gatemark/gatemark/internal/cli/load"
@@ -126,6 +127,7 @@ func commands(streams cli.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		run.New(streams),
 		report.New(streams),
+		implementations.New(streams),
 		clean.New(streams),
 		up.New(streams),
 		down.New(streams),

@@ -12,7 +12,7 @@ import (
 // TestEveryScenarioRunsWithItsDefaults: they resolve, and a scenario can read
 // each of its parameters in the type that it asks for.
 func TestEveryScenarioRunsWithItsDefaults(t *testing.T) {
-	all, err := catalogue()
+	all, err := catalogue(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestEveryScenarioRunsWithItsDefaults(t *testing.T) {
 
 // TestEveryProfileIsWhatItSays, on what there really is.
 func TestEveryProfileIsWhatItSays(t *testing.T) {
-	all, err := catalogue()
+	all, err := catalogue(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

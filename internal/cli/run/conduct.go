@@ -15,7 +15,6 @@ import (
 	"github.com/gatemark/gatemark/cluster"
 	"github.com/gatemark/gatemark/cluster/local"
 	"github.com/gatemark/gatemark/image"
-	"github.com/gatemark/gatemark/implementation"
 	"github.com/gatemark/gatemark/implementation/install"
 	"github.com/gatemark/gatemark/internal/cli"
 	"github.com/gatemark/gatemark/internal/failure"
@@ -46,8 +45,11 @@ type conductor struct {
 	kube      *kube.Client
 	images    *image.Builder
 	installer *install.Installer
+	// subjects are what is measured, one for a treatment and its copies.
+	subjects []*subject
+	// installed is in the order of the installation.
 	installed []*install.Installed
-	// parkable is what may be set aside, by the name of the implementation.
+	// parkable is what may be set aside, by the treatment without its copy.
 	parkable map[string]park.Installation
 	// cleanAll: what is installed was installed by an earlier session.
 	cleanAll bool
@@ -122,23 +124,22 @@ func (c *conductor) prepare(ctx context.Context) error {
 	if err := c.openCluster(ctx); err != nil {
 		return err
 	}
+	if err := c.findSubjects(ctx); err != nil {
+		return err
+	}
+	if err := c.confirm(); err != nil {
+		return err
+	}
 	runner, err := c.ownImage(ctx)
 	if err != nil {
 		return err
 	}
-	targets := map[string]scenario.Target{}
-	c.installer = &install.Installer{
-		Config: c.cluster.Config, Images: c.images, LoadImage: c.cluster.LoadImage, Progress: c.progress, Run: c.run.ID,
-	}
-	if c.installer.GatewayAPI, err = c.gatewayAPI(); err != nil {
+	if err := c.installAll(ctx); err != nil {
 		return err
 	}
-	for _, t := range c.plan.Implementations {
-		target, err := c.install(ctx, t)
-		if err != nil {
-			return fmt.Errorf("implementation %s: %w", t, err)
-		}
-		targets[t.String()] = target
+	targets, err := c.targets()
+	if err != nil {
+		return err
 	}
 	if c.run.Environment, err = environment(ctx, c.cluster, c.kube); err != nil {
 		return err
@@ -161,28 +162,15 @@ func (c *conductor) prepare(ctx context.Context) error {
 	if err := c.dir.WriteRun(c.run); err != nil {
 		return err
 	}
+	if err := c.skip(); err != nil {
+		return err
+	}
 	c.session = c.newSession(engine.Config{
 		RunID: c.run.ID, Plan: c.plan, Schedule: c.run.Schedule, Targets: targets, Installed: c.parkable,
 		EchoImage: runner.Ref, AuditLog: c.cluster.AuditLog,
 	})
 	// A later session can go on from here without this one.
 	return saveSession(c.dir, c.session.Config, c.session.Image)
-}
-
-// gatewayAPI is the one release for all implementations of the plan.
-func (c *conductor) gatewayAPI() (*implementation.GatewayAPI, error) {
-	var all []*implementation.Implementation
-	for _, t := range c.plan.Implementations {
-		i, err := implementation.Find(t.Name)
-		if err == nil {
-			i, err = i.WithVariant(t.Variant)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, i)
-	}
-	return install.Newest(all)
 }
 
 func (c *conductor) newSession(config engine.Config) *session.Session {
@@ -207,41 +195,9 @@ func (c *conductor) openCluster(ctx context.Context) (err error) {
 		if c.cluster, err = cluster.FromKubeconfig(c.kubeconfig, c.context); err != nil {
 			return err
 		}
-		if err := c.confirm(); err != nil {
-			return err
-		}
 	}
 	c.kube, err = kube.New(ctx, c.cluster.Config)
 	return err
-}
-
-// install installs one implementation, unless it is a copy of what is installed
-// already, and describes it.
-func (c *conductor) install(ctx context.Context, t plan.Treatment) (scenario.Target, error) {
-	i, err := implementation.Find(t.Name)
-	if err != nil {
-		return scenario.Target{}, err
-	}
-	if i, err = i.WithVariant(t.Variant); err != nil {
-		return scenario.Target{}, err
-	}
-	if i, err = i.WithValues(t.Values); err != nil {
-		return scenario.Target{}, err
-	}
-	at := slices.IndexFunc(c.installed, func(in *install.Installed) bool { return in.Implementation == t.Name })
-	if at < 0 {
-		installed, err := c.installer.Install(ctx, i, t.Variant)
-		if err != nil {
-			return scenario.Target{}, err
-		}
-		at = len(c.installed)
-		c.installed = append(c.installed, installed)
-		if c.parkable[t.Name], err = engine.Installation(i); err != nil {
-			return scenario.Target{}, err
-		}
-	}
-	c.run.Implementations[t.String()] = describe(i, c.installed[at])
-	return engine.Target(t.String(), i)
 }
 
 // tidy removes what the run put into the cluster.
@@ -256,9 +212,10 @@ func (c *conductor) tidy(ctx context.Context) error {
 	if c.cleanAll {
 		problems = append(problems, c.installer.Clean(ctx))
 	}
-	for _, installed := range c.installed {
+	// Backwards: the first of several versions has the definitions of all.
+	for _, installed := range slices.Backward(c.installed) {
 		if err := c.installer.Uninstall(ctx, installed); err != nil {
-			problems = append(problems, failure.Hint(fmt.Errorf("uninstall %s: %w", installed.Implementation, err), "gatemark clean"))
+			problems = append(problems, failure.Hint(fmt.Errorf("uninstall %s: %w", installed.Part, err), "gatemark clean"))
 		}
 	}
 	return errors.Join(problems...)
@@ -312,7 +269,7 @@ func (c *conductor) verdict() error {
 		err := fmt.Errorf("%d of %d trials were still invalid after %d attempts", n, len(c.run.Schedule), engine.MaxAttempts)
 		return failure.WithCode(failure.Hint(err, "the report names the gate that each one failed"), failure.Invalid)
 	}
-	return nil
+	return c.missing()
 }
 
 // latest points runs/latest at a run that lies in runs.

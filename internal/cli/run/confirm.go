@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/gatemark/gatemark/cluster"
 	"github.com/gatemark/gatemark/internal/failure"
 	"golang.org/x/term"
 )
@@ -13,9 +14,25 @@ import (
 // confirm names a cluster that gatemark did not make, says what it will do to
 // it, and asks, where there is somebody to ask.
 func (c *conductor) confirm() error {
+	if c.cluster.Kind == cluster.Local {
+		return nil
+	}
 	c.progress.Printf("cluster %s at %s", c.cluster.Name, c.cluster.Config.Host)
-	c.progress.Printf("gatemark will install %s there, make namespaces gatemark-%s and gm-%s-*, and remove all of it at the end",
-		treatments(c.plan), c.run.ID, c.run.ID)
+	var there, install []string
+	for _, s := range c.subjects {
+		if s.found != nil {
+			there = append(there, s.String())
+		} else {
+			install = append(install, s.String())
+		}
+	}
+	if len(there) > 0 {
+		c.progress.Printf("gatemark will measure %s as found there, and neither stop nor change it", strings.Join(there, ", "))
+	}
+	if len(install) > 0 {
+		c.progress.Printf("gatemark will install %s there", strings.Join(install, ", "))
+	}
+	c.progress.Printf("gatemark will make namespaces gatemark-%s and gm-%s-*, and remove all that it made at the end", c.run.ID, c.run.ID)
 	if c.yes {
 		return nil
 	}

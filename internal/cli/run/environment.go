@@ -54,9 +54,17 @@ func environment(ctx context.Context, c *cluster.Cluster, k *kube.Client) (resul
 
 // isolationWords says what happens to implementations that are not under test.
 func (c *conductor) isolationWords() string {
+	measured := 0
+	for _, s := range c.subjects {
+		if s.err == nil {
+			measured++
+		}
+	}
 	switch {
-	case len(c.installed) == 1:
-		return "One implementation was installed: there was nothing to set aside."
+	case measured == 1:
+		return "There was one implementation, and nothing to set aside."
+	case len(c.installed) == 0:
+		return "Every implementation was found in the cluster, and stays on during each trial."
 	case c.plan.Isolation == "parked":
 		return "Parked: before each trial, the other implementations of the run are set aside, and the node is let come to rest."
 	default:
@@ -117,6 +125,25 @@ func cgroupVersion() int {
 		return 2
 	}
 	return 0
+}
+
+// describeFound is an implementation that somebody else installed, in the
+// result's terms.
+func describeFound(i *implementation.Implementation, found *install.Found) result.Implementation {
+	d := result.Implementation{
+		Name: i.Name, Title: i.Title, Version: i.Version, Variant: i.Variant,
+		GatewayClass: found.Class, ControllerName: i.GatewayClass.ControllerName, Quirks: i.Quirks,
+	}
+	if i.Project.URL != "" {
+		d.Project = project(i.Project)
+	}
+	for _, img := range found.Images {
+		d.Images = append(d.Images, result.Image{Role: img.Role, Ref: img.Ref, Digest: img.Digest, Origin: string(img.Origin)})
+	}
+	for _, deviation := range i.Deviations {
+		d.Deviations = append(d.Deviations, result.Deviation(deviation))
+	}
+	return d
 }
 
 // describe is an installed implementation in the result's terms.

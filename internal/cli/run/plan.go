@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,8 @@ func resolve(o *options) (*plan.Plan, error) {
 		return nil, failure.Problems(append(problems, err))
 	}
 	problems = append(problems, override(o, p)...)
-	catalogue, err := catalogue()
+	problems = append(problems, locateAll(o, p)...)
+	catalogue, err := catalogue(p.Implementations)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func override(o *options, p *plan.Plan) []error {
 	if len(o.implementations) > 0 {
 		p.Implementations = nil
 		for _, name := range o.implementations {
-			p.Implementations = append(p.Implementations, plan.ParseTreatment(name))
+			p.Implementations = append(p.Implementations, plan.ParseTreatment(name, implementation.IsFolder))
 		}
 	}
 	if len(o.scenarios) > 0 {
@@ -154,15 +156,42 @@ func set(p *plan.Plan, assignment string) error {
 	return nil
 }
 
-// catalogue is what a plan can ask for.
-func catalogue() (plan.Catalogue, error) {
+// locateAll finds the folders and checkouts of the plan: those that a file
+// names are relative to that file.
+func locateAll(o *options, p *plan.Plan) []error {
+	base := "."
+	if o.planFile != "" && o.planFile != "-" && len(o.implementations) == 0 {
+		base = filepath.Dir(o.planFile)
+	}
+	var problems []error
+	for n := range p.Implementations {
+		if err := locate(&p.Implementations[n], base); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}
+
+// catalogue is what a plan can ask for, with the folders that it names.
+func catalogue(asked []plan.Treatment) (plan.Catalogue, error) {
 	c := plan.Catalogue{Scenarios: engine.Scenarios()}
 	all, err := implementation.All()
 	if err != nil {
 		return c, err
 	}
+	for _, t := range asked {
+		if t.Folder == "" {
+			continue
+		}
+		// What is wrong with the folder was said when it was located.
+		if i, err := implementation.LoadDirectory(t.Folder); err == nil {
+			all = append([]*implementation.Implementation{i}, all...)
+		} else {
+			all = append(all, &implementation.Implementation{Name: t.Name, Internal: true})
+		}
+	}
 	for _, i := range all {
-		entry := plan.Implementation{Name: i.Name, Unlisted: i.Internal}
+		entry := plan.Implementation{Name: i.Name, Unlisted: i.Internal, Several: i.Beside != nil}
 		for _, v := range i.Variants {
 			entry.Variants = append(entry.Variants, v.Name)
 		}
@@ -180,7 +209,7 @@ func estimate(p *plan.Plan) time.Duration {
 	block *= time.Duration(len(p.Implementations))
 	installations := map[string]bool{}
 	for _, t := range p.Implementations {
-		installations[t.Name] = true
+		installations[t.Installation()] = true
 	}
 	if len(installations) > 1 && p.Isolation == "parked" {
 		block += parking * time.Duration(len(p.Implementations)*len(p.Scenarios))
