@@ -21,7 +21,7 @@ func IsFolder(text string) bool {
 func LoadDirectory(path string) (*Implementation, error) {
 	i, err := Load(os.DirFS(path))
 	if errors.Is(err, fs.ErrNotExist) && i == nil {
-		err = failure.Hint(fmt.Errorf("no implementation: %w", err), "gatemark implementations new NAME makes a folder to fill in")
+		err = failure.Hint(err, "gatemark implementations new NAME makes a folder to fill in")
 	}
 	if err != nil {
 		return nil, failure.WithCode(prefixed(path, err), failure.Usage)

@@ -21,7 +21,7 @@ const fileName = "implementation.yaml"
 func Load(folder fs.FS) (*Implementation, error) {
 	data, err := fs.ReadFile(folder, fileName)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("no implementation: %w", err)
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {

@@ -22,10 +22,7 @@ var ErrNoAddress = errors.New("gateway has no address")
 // programmed in its current generation, and has an address. The error tells
 // which of these it lacks, in the words of its conditions.
 func WaitGateway(ctx context.Context, c *Client, key client.ObjectKey) (*gatewayv1.Gateway, error) {
-	gw, err := Wait(ctx, c, "gateway "+key.String(), key, func(gw *gatewayv1.Gateway) (bool, string) {
-		missing := gatewayLacks(gw)
-		return len(missing) == 0, strings.Join(missing, ", ")
-	})
+	gw, err := awaitGateway(ctx, c, key, gatewayLacks)
 	if err == nil || gw == nil {
 		return gw, err
 	}
@@ -36,6 +33,26 @@ func WaitGateway(ctx context.Context, c *Client, key client.ObjectKey) (*gateway
 	return gw, err
 }
 
+// WaitGatewayWithoutAddress is WaitGateway for a Gateway whose status will name
+// no address: where it answers is known otherwise. That it is not programmed for
+// want of one does not count.
+func WaitGatewayWithoutAddress(ctx context.Context, c *Client, key client.ObjectKey) (*gatewayv1.Gateway, error) {
+	return awaitGateway(ctx, c, key, func(gw *gatewayv1.Gateway) []string {
+		wanted := []string{accepted, programmed}
+		if p := meta.FindStatusCondition(gw.Status.Conditions, programmed); p != nil && p.Reason == string(gatewayv1.GatewayReasonAddressNotAssigned) {
+			wanted = wanted[:1]
+		}
+		return append(conditionsLack(gw.Status.Conditions, gw.Generation, wanted...), listenersLack(gw)...)
+	})
+}
+
+func awaitGateway(ctx context.Context, c *Client, key client.ObjectKey, lacks func(*gatewayv1.Gateway) []string) (*gatewayv1.Gateway, error) {
+	return Wait(ctx, c, "gateway "+key.String(), key, func(gw *gatewayv1.Gateway) (bool, string) {
+		missing := lacks(gw)
+		return len(missing) == 0, strings.Join(missing, ", ")
+	})
+}
+
 const (
 	accepted   = string(gatewayv1.GatewayConditionAccepted)
 	programmed = string(gatewayv1.GatewayConditionProgrammed)
@@ -44,15 +61,18 @@ const (
 // gatewayLacks lists what a Gateway lacks to serve, in words; nothing where it
 // should serve.
 func gatewayLacks(gw *gatewayv1.Gateway) []string {
-	missing := conditionsLack(gw.Status.Conditions, gw.Generation, accepted, programmed)
-	ready, total, why := ListenersReady(gw)
-	if ready < total {
-		missing = append(missing, fmt.Sprintf("%d of %d listeners programmed%s", ready, total, why))
-	}
+	missing := append(conditionsLack(gw.Status.Conditions, gw.Generation, accepted, programmed), listenersLack(gw)...)
 	if len(gw.Status.Addresses) == 0 {
 		missing = append(missing, "no address")
 	}
 	return missing
+}
+
+func listenersLack(gw *gatewayv1.Gateway) []string {
+	if ready, total, why := ListenersReady(gw); ready < total {
+		return []string{fmt.Sprintf("%d of %d listeners programmed%s", ready, total, why)}
+	}
+	return nil
 }
 
 // ListenersReady counts the listeners of a Gateway that are accepted and

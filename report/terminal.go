@@ -36,6 +36,7 @@ func Terminal(w io.Writer, run *result.Run, trials []*result.Trial, o Options) e
 		t.section(v, s)
 	}
 	t.notOK(v)
+	t.caveats(v)
 	t.certainty(v)
 	t.files()
 	_, err := io.WriteString(w, t.b.String())
@@ -334,6 +335,32 @@ func (t *terminal) notOK(v *view) {
 		}
 		for _, why := range strings.Split(row[2], "\n") {
 			t.paragraph(strings.Repeat(" ", 14), dim, why)
+		}
+	}
+}
+
+// caveats are what a reader must know of each implementation as it was.
+func (t *terminal) caveats(v *view) {
+	begun, seen := false, map[string]bool{}
+	say := func(i installed, text string) {
+		if !begun {
+			t.heading("What must be known")
+			begun = true
+		}
+		if len(v.Where.Implementations) > 1 {
+			text = i.Treatment.Title + ": " + text
+		}
+		if !seen[text] { // a copy has its original's
+			seen[text] = true
+			t.item(text)
+		}
+	}
+	for _, i := range v.Where.Implementations {
+		for _, quirk := range i.Quirks {
+			say(i, quirk)
+		}
+		for _, row := range i.Deviations.Rows {
+			say(i, "not upstream's default: "+row[0])
 		}
 	}
 }

@@ -139,11 +139,7 @@ func (e *Executor) untilServed(ctx context.Context, t *scenario.Trial, route *ca
 
 // served asks each replica for the route, on a connection of its own.
 func (e *Executor) served(ctx context.Context, t *scenario.Trial, route *canaryRoute) error {
-	data, err := t.DataPlane()
-	if err != nil {
-		return err
-	}
-	replicas, err := kube.Replicas(ctx, e.Kube, data.Namespace, data.Labels, route.port)
+	replicas, err := t.FindReplicas(ctx, route.port)
 	if err != nil {
 		return err
 	}

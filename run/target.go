@@ -23,6 +23,7 @@ func Target(treatment string, i *implementation.Implementation) (scenario.Target
 	target := scenario.Target{
 		Treatment:      treatment,
 		GatewayClass:   i.GatewayClass.Name,
+		Features:       i.Features,
 		ControllerName: i.GatewayClass.ControllerName,
 		ControlPlane:   scenario.Selector{Namespace: i.ControlPlane.Namespace, Labels: labels.Set(i.ControlPlane.Selector).String()},
 		DataPlane:      scenario.Selector{Namespace: namespace, Labels: labels.Set(pods).String()},

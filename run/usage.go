@@ -200,7 +200,7 @@ func planesOf(t *scenario.Trial) ([]plane, error) {
 
 // otherRole begins the roles of an implementation that is not under test.
 func otherRole(t scenario.Target) string {
-	return "other-" + strings.NewReplacer("/", "-", "#", "-", "@", "-", "=", "-").Replace(t.Treatment)
+	return "other-" + scenario.Label(t.Treatment)
 }
 
 // newPlane reads a selector. Where that of a data plane names the Gateway, which

@@ -34,10 +34,15 @@ const (
 	SecurePort   = 443
 )
 
+// Label is a treatment's name as a part of names of objects and metrics.
+func Label(treatment string) string {
+	return strings.NewReplacer("/", "-", "#", "-", "@", "-", "=", "-", ".", "-").Replace(treatment)
+}
+
 // RivalGateway is the name of the Gateway that another implementation has in a
 // trial of isolation joined.
 func RivalGateway(treatment string) string {
-	return "rival-" + strings.NewReplacer("/", "-", "#", "-").Replace(treatment)
+	return "rival-" + Label(treatment)
 }
 
 // A Listener of the trial's Gateway. Host may be empty. Set names the
@@ -80,14 +85,16 @@ func (t *Trial) SetStage(ctx context.Context, backends int, listeners ...Listene
 	if _, err := kube.Wait(ctx, t.Kube, "deployment "+key.String(), key, Available); err != nil {
 		return nil, Invalid{err}
 	}
-	key.Name = GatewayName
 	t.Progress("waiting for the Gateway")
-	gateway, err := kube.WaitGateway(ctx, t.Kube, key)
+	gateway, err := t.WaitGateway(ctx, GatewayName)
 	if err != nil {
 		return nil, GatewayError(err)
 	}
 	replicas, err := t.Replicas(ctx, listeners[0].Port())
 	if err != nil {
+		return nil, err
+	}
+	if err := t.checkImages(ctx); err != nil {
 		return nil, err
 	}
 	t.Begin() // the clock of the trial's pictures begins where its work does
@@ -109,12 +116,8 @@ func GatewayError(err error) error {
 // Replicas finds the data plane's pods that serve a listener's port, and waits
 // until they are serving.
 func (t *Trial) Replicas(ctx context.Context, port int32) ([]kube.Replica, error) {
-	selector, err := t.DataPlane()
-	if err != nil {
-		return nil, Invalid{err}
-	}
 	for {
-		replicas, err := kube.Replicas(ctx, t.Kube, selector.Namespace, selector.Labels, port)
+		replicas, err := t.FindReplicas(ctx, port)
 		if err == nil && len(replicas) > 0 && allServing(replicas) {
 			return replicas, nil
 		}

@@ -76,6 +76,19 @@ type Target struct {
 	// Service, as kube.Selects has it.
 	// Both fields may use {{.Namespace}} and {{.Name}} of the Gateway.
 	DataPlane Selector `json:"dataPlane"`
+	// Features are what gatemark's data says that it supports, for where its
+	// GatewayClass lists none.
+	Features []string `json:"features,omitempty"`
+	// Images are what the pods of both planes are to run, as far as that is
+	// known.
+	Images []kube.WantedImage `json:"images,omitempty"`
+	// Address is where its Gateways answer, if their status does not say so: a
+	// host or an IP address, in which {{.Namespace}} and {{.Name}} are the
+	// Gateway's. Empty: their status says so.
+	Address string `json:"address,omitempty"`
+	// Unknown: nothing is known but its GatewayClass. DataPlane is a guess then;
+	// where it finds no pods, the Gateway's address is taken for one replica.
+	Unknown bool `json:"unknown,omitempty"`
 	// ConfigDump is where a data-plane pod shows its configuration, or nil.
 	ConfigDump *ConfigDump `json:"configDump,omitempty"`
 	// ControlPlaneMetrics and DataPlaneMetrics are where their pods answer in the

@@ -55,7 +55,7 @@ func (c Case) Break(whole fs.FS) (fstest.MapFS, error) {
 // Cases are all ways of being wrong.
 func Cases() []Case {
 	return []Case{
-		{Name: "no implementation.yaml", Files: map[string]string{"implementation.yaml": ""}, Want: []string{"implementation.yaml", "not exist"}},
+		{Name: "no implementation.yaml", Files: map[string]string{"implementation.yaml": ""}, Want: []string{"no implementation", "open implementation.yaml"}},
 		{Name: "not YAML", Files: map[string]string{"implementation.yaml": "a: [b"}, Want: []string{"implementation.yaml: yaml:"}},
 		{Name: "empty", Files: map[string]string{"implementation.yaml": "{}"}, Want: []string{
 			"apiVersion:", "kind:", "name: missing", "title: missing", "version: missing", "project.url: missing", "project.repository: missing",
@@ -106,7 +106,7 @@ func Cases() []Case {
 			Want: []string{"controlPlane.workloads[0].kind", "dataPlane.workloadKind"}},
 		{Name: "a values file that is missing", Files: map[string]string{"values.yaml": ""}, Want: []string{"chart.values:", "values.yaml"}},
 		{Name: "a values file that is a list", Files: map[string]string{"values.yaml": "- a\n"}, Want: []string{"chart.values: values.yaml:"}},
-		{Name: "a variant's missing values", Files: map[string]string{"variants/gateway-namespace.yaml": ""}, Want: []string{"variants[0] (gateway-namespace): values:", "not exist"}},
+		{Name: "a variant's missing values", Files: map[string]string{"variants/gateway-namespace.yaml": ""}, Want: []string{"variants[0] (gateway-namespace): values: open variants/gateway-namespace.yaml"}},
 		{Name: "a variant whose patch breaks a rule", Edits: map[string]string{`        namespace: "{{ .Gateway.Namespace }}"`: `        namespace: "Bad"`},
 			Want: []string{"variants[0] (gateway-namespace): dataPlane.namespace:"}},
 		{Name: "a variant that changes nothing, twice", Edits: map[string]string{"variants:\n": "variants:\n  - {name: x, title: x, why: x}\n  - {name: x, title: '', why: x, values: values.yaml}\n"},

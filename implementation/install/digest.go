@@ -2,74 +2,46 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/internal/failure"
+	"github.com/gatemark/gatemark/kube"
 )
 
+// Wanted are the images that were asked for, by the containers that run them.
+// One whose digest only the cluster knows is left out.
+func (i *Installed) Wanted() []kube.WantedImage {
+	var all []kube.WantedImage
+	for _, img := range i.Images {
+		want := kube.WantedImage{Ref: img.Ref, Containers: img.Containers}
+		for _, digest := range []string{img.Digest, img.ConfigDigest} {
+			if digest != "" {
+				want.Digests = append(want.Digests, digest)
+			}
+		}
+		if len(want.Digests) > 0 {
+			all = append(all, want)
+		}
+	}
+	return all
+}
+
 // checkImages holds what the control plane's containers run against what was
-// asked for: a tag that moved, or an image of the same name that a node had
-// already, would be measured in its place.
+// asked for. Data planes come with their Gateways, and are held against it in
+// each trial.
 func (in *installation) checkImages(ctx context.Context, update func(string, ...any)) error {
 	plane := in.impl.ControlPlane
-	var pods corev1.PodList
-	err := in.client.List(ctx, &pods, client.InNamespace(plane.Namespace), client.MatchingLabels(plane.Selector))
+	checked, others, err := kube.OtherImages(ctx, in.client, plane.Namespace, labels.SelectorFromSet(plane.Selector), in.installed.Wanted())
 	if err != nil {
-		return fmt.Errorf("pods of the control plane: %w", err)
+		return err
 	}
-	checked := 0
-	for _, pod := range pods.Items {
-		if pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
-			continue
-		}
-		for _, status := range pod.Status.ContainerStatuses {
-			want := in.imageOf(status.Name)
-			if want == nil || want.Digest == "" {
-				continue // not ours to choose, or known to the cluster alone
-			}
-			checked++
-			if !Runs(status.ImageID, want.Digest, want.ConfigDigest) {
-				err := fmt.Errorf("pod %s/%s: container %s runs %s, and not %s (%s), which was asked for",
-					pod.Namespace, pod.Name, status.Name, status.ImageID, want.Ref, want.Digest)
-				return failure.Hint(err, "a node has another image of this name, or the tag has moved")
-			}
-		}
+	if len(others) > 0 {
+		return failure.Hint(errors.New(strings.Join(others, "; ")), "a node has another image of this name, or the tag has moved")
 	}
-	if len(pods.Items) == 0 {
-		return fmt.Errorf("no pods of the control plane in namespace %s have the labels %s", plane.Namespace, labels.Set(plane.Selector))
-	}
-	update("%d containers run what was asked for", checked)
+	update("%s", fmt.Sprintf("%d containers run what was asked for", checked))
 	return nil
-}
-
-// imageOf is the image that a container is to run, or nil.
-func (in *installation) imageOf(container string) *Image {
-	for i, img := range in.installed.Images {
-		for _, name := range img.Containers {
-			if name == container {
-				return &in.installed.Images[i]
-			}
-		}
-	}
-	return nil
-}
-
-// Runs reports whether the ID of an image, as a container's status has it, is
-// that of an image with one of these digests: of the manifest for one that was
-// pulled, of the configuration for one that was loaded.
-func Runs(imageID string, digests ...string) bool {
-	if at := strings.LastIndex(imageID, "sha256:"); at >= 0 {
-		imageID = imageID[at:]
-	}
-	for _, digest := range digests {
-		if digest != "" && imageID == digest {
-			return true
-		}
-	}
-	return false
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/implementation"
@@ -100,57 +100,10 @@ func replicas(n *int32) int32 {
 	return *n
 }
 
-// podWords says what the pods of a namespace lack, in their own words: why a
-// container waits or ended, or why a pod found no node. It works after the
-// caller's context has ended.
+// podWords says what the pods of a namespace lack, in their own words. It works
+// after the caller's context has ended.
 func (in *installation) podWords(namespace string, selector map[string]string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	var pods corev1.PodList
-	if err := in.client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels(selector)); err != nil {
-		return "", fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
-	}
-	var words []string
-	for _, pod := range pods.Items {
-		if word := podWord(&pod); word != "" {
-			words = append(words, "pod "+pod.Name+": "+word)
-		}
-	}
-	return strings.Join(words, "; "), nil
-}
-
-func podWord(pod *corev1.Pod) string {
-	for _, status := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if waiting := status.State.Waiting; waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing" {
-			word := "container " + status.Name + ": " + said(waiting.Reason, waiting.Message)
-			if last := status.LastTerminationState.Terminated; last != nil {
-				word += fmt.Sprintf("; it last ended with code %d, %s", last.ExitCode, said(last.Reason, last.Message))
-			}
-			return word
-		}
-		if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {
-			return fmt.Sprintf("container %s: ended with code %d, %s", status.Name, ended.ExitCode, said(ended.Reason, ended.Message))
-		}
-	}
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status != corev1.ConditionTrue {
-			return said(condition.Reason, condition.Message)
-		}
-	}
-	if pod.Status.Phase == corev1.PodPending {
-		return said("Pending", pod.Status.Message)
-	}
-	for _, status := range pod.Status.ContainerStatuses {
-		if status.State.Running != nil && !status.Ready {
-			return "container " + status.Name + ": running, not ready"
-		}
-	}
-	return ""
-}
-
-func said(reason, message string) string {
-	if message == "" {
-		return reason
-	}
-	return reason + ": " + strings.TrimSpace(message)
+	return kube.PodWords(ctx, in.client, namespace, labels.SelectorFromSet(selector))
 }

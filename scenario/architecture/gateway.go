@@ -101,7 +101,11 @@ func (d *dissection) awaitGateway(ctx context.Context, g *examined, condition fu
 // answers. It returns what was missing when the context ended.
 func (d *dissection) awaitAnswers(ctx context.Context, g *examined) (lacked string, err error) {
 	err = d.awaitGateway(ctx, g, func(gw *gatewayv1.Gateway) (bool, string) {
-		g.addresses = kube.Addresses(gw)
+		addresses, err := d.Addresses(gw)
+		g.addresses = addresses
+		if err != nil {
+			return false, err.Error()
+		}
 		return len(g.addresses) > 0, "no address"
 	})
 	if words, late := timedOut(err); late {
@@ -154,11 +158,7 @@ func (d *dissection) places(ctx context.Context, g *examined, port int32) ([]str
 		}
 		return all, nil
 	}
-	selector, err := d.Target.DataPlane.For(g.namespace, scenario.GatewayName)
-	if err != nil {
-		return nil, err
-	}
-	replicas, err := kube.Replicas(ctx, d.Kube, selector.Namespace, selector.Labels, port)
+	replicas, err := d.FindReplicasIn(ctx, g.namespace, port)
 	for _, r := range replicas {
 		if r.Serving && !r.Terminating {
 			all = append(all, r.Address().String())

@@ -89,10 +89,15 @@ func (a *attachment) awaitSets(ctx context.Context, sets []string) error {
 			return len(missing) == 0, strings.Join(missing, ", ")
 		})
 		if err != nil {
-			return scenario.GatewayError(err)
+			err = scenario.GatewayError(err)
+			var failed scenario.Failed
+			if why := a.Unclaimed(ctx, setFeature); why != "" && errors.As(err, &failed) {
+				return scenario.Unsupported{Reason: fmt.Errorf("%s (%v)", why, err)}
+			}
+			return err
 		}
 	}
-	_, err := kube.WaitGateway(ctx, a.Kube, client.ObjectKey{Namespace: a.Namespace, Name: scenario.GatewayName})
+	_, err := a.WaitGateway(ctx, scenario.GatewayName)
 	if err != nil {
 		return scenario.GatewayError(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/stream"
 )
@@ -82,10 +81,13 @@ func (r *routeChanges) perform(ctx context.Context, c *changing, seen *kindChang
 func (r *routeChanges) endpoints(ctx context.Context, streams []stream.Stream) (map[int32][]stream.Endpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, scenario.StageLimit)
 	defer cancel()
-	key := client.ObjectKey{Namespace: r.Namespace, Name: scenario.GatewayName}
-	gateway, err := kube.WaitGateway(ctx, r.Kube, key)
+	gateway, err := r.WaitGateway(ctx, scenario.GatewayName)
 	if err != nil {
 		return nil, scenario.GatewayError(err)
+	}
+	addresses, err := r.Addresses(gateway)
+	if err != nil {
+		return nil, err
 	}
 	all := map[int32][]stream.Endpoint{}
 	for i := range streams {
@@ -94,7 +96,7 @@ func (r *routeChanges) endpoints(ctx context.Context, streams []stream.Stream) (
 			continue
 		}
 		if r.Values.String("through") == "address" {
-			address := net.JoinHostPort(gateway.Status.Addresses[0].Value, strconv.Itoa(int(port)))
+			address := net.JoinHostPort(addresses[0], strconv.Itoa(int(port)))
 			all[port] = []stream.Endpoint{{Name: "the Gateway's address", Address: address}}
 			continue
 		}
@@ -152,6 +154,9 @@ func (r *routeChanges) change(ctx context.Context, c *changing, seen *kindChange
 		r.Broken("never-in-force-" + c.kind.name)
 		if forward {
 			seen.unsupported, err = r.refused(ctx, c)
+		}
+		if forward && seen.unsupported == "" {
+			seen.unsupported = r.Target.Unclaimed(r.features, c.kind.feature)
 		}
 		return err
 	}

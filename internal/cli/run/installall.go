@@ -87,6 +87,10 @@ func (c *conductor) targets() (map[string]scenario.Target, error) {
 		if err != nil {
 			return nil, err
 		}
+		target.Address, target.Unknown = t.Address, s.unknown
+		if s.installed != nil {
+			target.Images = s.installed.Wanted()
+		}
 		targets[t.String()] = target
 		if s.found != nil {
 			c.run.Implementations[t.String()] = describeFound(s.impl, s.found)

@@ -34,6 +34,9 @@ func resolve(o *options) (*plan.Plan, error) {
 	}
 	problems = append(problems, override(o, p)...)
 	problems = append(problems, locateAll(o, p)...)
+	if several := installations(p); o.address != "" && several > 1 {
+		problems = append(problems, fmt.Errorf("--address is where one implementation answers, and the plan has %d: give each its address there", several))
+	}
 	catalogue, err := catalogue(p.Implementations)
 	if err != nil {
 		return nil, err
@@ -91,6 +94,11 @@ func override(o *options, p *plan.Plan) []error {
 		p.Implementations = nil
 		for _, name := range o.implementations {
 			p.Implementations = append(p.Implementations, plan.ParseTreatment(name, implementation.IsFolder))
+		}
+	}
+	for n := range p.Implementations {
+		if o.address != "" {
+			p.Implementations[n].Address = o.address
 		}
 	}
 	if len(o.scenarios) > 0 {
@@ -207,14 +215,19 @@ func estimate(p *plan.Plan) time.Duration {
 		block += question.Find(t.Name).Estimate(t.Parameters)
 	}
 	block *= time.Duration(len(p.Implementations))
-	installations := map[string]bool{}
-	for _, t := range p.Implementations {
-		installations[t.Installation()] = true
-	}
-	if len(installations) > 1 && p.Isolation == "parked" {
+	if installations(p) > 1 && p.Isolation == "parked" {
 		block += parking * time.Duration(len(p.Implementations)*len(p.Scenarios))
 	}
 	return block
+}
+
+// installations counts what is measured, without copies.
+func installations(p *plan.Plan) int {
+	all := map[string]bool{}
+	for _, t := range p.Implementations {
+		all[t.Installation()] = true
+	}
+	return len(all)
 }
 
 // fit chooses as many repeats as the budget allows.

@@ -24,6 +24,7 @@ type options struct {
 	scenarios         []string
 	implementations   []string
 	set               []string
+	address           string
 	repeats           int
 	isolation         string
 	seed              uint64
@@ -51,6 +52,9 @@ func New(streams cli.Streams) *cobra.Command {
 		Long: `Run a plan: install each implementation, measure it with each scenario in
 randomised blocks, remove it again, and write a report.
 
+What the cluster has already is found by its GatewayClass, and measured as it
+is: nothing of it is installed, stopped or removed.
+
 Without flags it runs the profile smoke on a local cluster, which it makes
 where there is none. With --kubeconfig or --context it runs on that cluster:
 it names it first, and says what it will do.
@@ -64,6 +68,8 @@ repeats; 130 interrupted.`,
   gatemark run --profile standard --budget 30m
   gatemark run --scenario route-propagation --set route-propagation.routes=3000
   gatemark run --implementation envoy-gateway/gateway-namespace --dry-run
+  gatemark run --implementation envoy-gateway,envoy-gateway@v1.9.0
+  gatemark run --implementation ./mine
   gatemark run --plan my-plan.yaml --context my-cluster`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -81,7 +87,8 @@ repeats; 130 interrupted.`,
 	flags.StringVar(&o.planFile, "plan", "", "file with a plan (YAML); - is standard input")
 	flags.StringVar(&o.profile, "profile", "", "built-in plan: smoke (the default), standard or seed")
 	flags.StringSliceVar(&o.scenarios, "scenario", nil, "only these scenarios, with the plan's parameters or the defaults")
-	flags.StringSliceVar(&o.implementations, "implementation", nil, "these implementations instead of the plan's: NAME or NAME/VARIANT, and NAME#2 to measure one twice")
+	flags.StringSliceVar(&o.implementations, "implementation", nil, "these implementations instead of the plan's: NAME[@VERSION][/VARIANT][=CHECKOUT], the path of a folder, or class/NAME for what serves a GatewayClass; with #2 behind it, once more")
+	flags.StringVar(&o.address, "address", "", "where Gateways answer, if their status has no address: a host or IP address; {{.Namespace}} and {{.Name}} are the Gateway's")
 	flags.StringArrayVar(&o.set, "set", nil, "set a parameter: SCENARIO.PARAMETER=VALUE")
 	flags.IntVar(&o.repeats, "repeats", 0, "how often each trial is repeated, in randomised blocks")
 	flags.StringVar(&o.isolation, "isolation", "", "parked, coresident or joined")

@@ -27,6 +27,8 @@ type subject struct {
 	found *install.Found
 	// installed is what this run installed, or nil.
 	installed *install.Installed
+	// unknown: gatemark has no data on it, but its GatewayClass.
+	unknown bool
 	// err is why it cannot be measured.
 	err error
 }
@@ -263,7 +265,7 @@ func (c *conductor) byClass(ctx context.Context, s *subject) error {
 		return err
 	}
 	s.impl = implementation.OfClass(class.Name, string(class.Spec.ControllerName))
-	s.found = &install.Found{Class: class.Name}
+	s.found, s.unknown = &install.Found{Class: class.Name}, true
 	c.progress.Printf("GatewayClass %s has the controller %s, which gatemark knows nothing of: it is measured by its Gateways alone", class.Name, class.Spec.ControllerName)
 	return nil
 }
