@@ -32,7 +32,7 @@ IMPLEMENTATIONS ?= envoy-gateway,istio,traefik,contour
 
 test-implementations: test-packages build node ## measure other implementations on a real cluster too
 	GATEMARK_E2E=1 GATEMARK_IMPLEMENTATIONS=$(IMPLEMENTATIONS) \
-		$(GO) test -count=1 -timeout 60m -p 1 -run '^TestImplementations(LeaveNothing)?$$' -v ./internal/e2e ./implementation/install
+		$(GO) test -count=1 -timeout 60m -p 1 -run '^TestImplementations' -v ./internal/e2e ./implementation/install
 
 build: ## build bin/gatemark
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/gatemark ./cmd/gatemark

@@ -151,3 +151,27 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestAGatewayWithoutAnAddressServesWhereOneIsKnown(t *testing.T) {
+	server := fakeapi.Start(t, fakeapi.Resource{GroupVersionKind: gatewayv1.SchemeGroupVersion.WithKind("Gateway"), Name: "gateways", Namespaced: true})
+	c, err := New(t.Context(), server.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gw := serving(1, "one", "two")
+	gw.Status.Addresses = nil
+	gw.Status.Conditions[1].Status, gw.Status.Conditions[1].Reason = metav1.ConditionFalse, string(gatewayv1.GatewayReasonAddressNotAssigned)
+	server.Put(t, gw)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := WaitGatewayWithoutAddress(ctx, c, gatewayKey); err != nil {
+		t.Error(err)
+	}
+	gw.Status.Conditions[1].Reason = "Pending"
+	server.Put(t, gw)
+	brief, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := WaitGatewayWithoutAddress(brief, c, gatewayKey); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "Programmed is False (Pending") {
+		t.Errorf("not programmed for another reason: %v", err)
+	}
+}

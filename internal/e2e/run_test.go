@@ -119,7 +119,7 @@ func nothingLeft(t *testing.T, b *bench) {
 		}
 	}
 	left := b.kubectl("get", "namespaces", "-o", "name")
-	for _, namespace := range []string{"envoy-gateway-system", "projectcontour", "truth-system", "namespace/gm-"} {
+	for _, namespace := range []string{"envoy-gateway-", "projectcontour", "truth-system", "namespace/gm-"} {
 		if strings.Contains(left, namespace) {
 			t.Errorf("left behind: %s", left)
 		}

@@ -23,6 +23,9 @@ func conflicts(o *options) []error {
 	if o.given("budget") && o.budget == 0 {
 		problems = append(problems, errors.New("--budget 0 leaves no time to measure"))
 	}
+	if o.installTimeout <= 0 {
+		problems = append(problems, fmt.Errorf("--install-timeout %s leaves no time to install", o.installTimeout))
+	}
 	if o.budget < 0 {
 		problems = append(problems, fmt.Errorf("--budget %s is negative", o.budget))
 	}

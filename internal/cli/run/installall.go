@@ -21,6 +21,7 @@ import (
 func (c *conductor) installAll(ctx context.Context) (err error) {
 	c.installer = &install.Installer{
 		Config: c.cluster.Config, Images: c.images, LoadImage: c.cluster.LoadImage, Progress: c.progress, Run: c.run.ID,
+		Deadline: c.installTimeout,
 	}
 	if c.installer.GatewayAPI, err = c.gatewayAPI(); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatemark/gatemark/cluster/local"
 	"github.com/gatemark/gatemark/image"
+	"github.com/gatemark/gatemark/implementation/install"
 	"github.com/gatemark/gatemark/internal/cli"
 	"github.com/gatemark/gatemark/internal/failure"
 	"github.com/spf13/cobra"
@@ -37,6 +38,7 @@ type options struct {
 	images                    string
 	runnerImage               string
 	keep                      bool
+	installTimeout            time.Duration
 
 	// Where the results go.
 	outputDir string
@@ -101,6 +103,7 @@ repeats; 130 interrupted.`,
 	flags.BoolVarP(&o.yes, "yes", "y", false, "write to a cluster that gatemark did not make without asking")
 	flags.StringVar(&o.images, "images", string(image.Auto), "where images come from: official, source, or auto (official where an image registry answers)")
 	flags.StringVar(&o.runnerImage, "image", "", "image of gatemark for the runner and the backends, where nodes can only pull")
+	flags.DurationVar(&o.installTimeout, "install-timeout", install.DefaultDeadline, "how long each step of an installation may take: a control plane that does not come up is left out then")
 	flags.BoolVar(&o.keep, "keep", false, "leave the implementations installed")
 	flags.StringVar(&o.outputDir, "output-dir", "", "directory for the results (default runs/RUN-ID)")
 	flags.StringVar(&o.resume, "resume", "", "go on with the run in this directory")
