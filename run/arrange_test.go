@@ -24,9 +24,9 @@ func twoInstalled(t *testing.T, isolation string) *lab {
 	l.Config.Namespace, l.Config.Plan.Isolation = "gatemark-r", isolation
 	l.Config.Installed = map[string]park.Installation{}
 	l.Config.Targets = map[string]scenario.Target{}
-	for _, name := range []string{"i", "j"} {
+	for treatment, name := range map[string]string{"i": "i", "j/variant": "j"} {
 		l.deployment(t, name, kube.OwnedBy(l.Config.RunID, ""))
-		l.Config.Installed[name] = park.Installation{Name: name, GatewayClass: name,
+		l.Config.Installed[treatment] = park.Installation{Name: name, GatewayClass: name,
 			ControlPlane: []kube.WorkloadRef{{Kind: "Deployment", Namespace: "system", Name: name}},
 			DataPlane: park.DataPlane{Kind: "Deployment", PerGateway: true,
 				Selector: scenario.Selector{Namespace: "system", Labels: "gateway={{.Name}}"}}}

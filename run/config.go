@@ -18,8 +18,8 @@ type Config struct {
 	Plan      *plan.Plan                 `json:"plan"`
 	Schedule  []result.TrialRef          `json:"schedule"`
 	Targets   map[string]scenario.Target `json:"targets"`
-	// Installed is what the run installed, and may set aside, by the name of
-	// the implementation.
+	// Installed is what the run installed, and may set aside, by the treatment
+	// without its copy.
 	Installed map[string]park.Installation `json:"installed,omitempty"`
 	EchoImage string                       `json:"echoImage"`
 	// AuditLog is the path of the API server's audit log in the runner's pod,

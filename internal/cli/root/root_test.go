@@ -57,7 +57,7 @@ func TestBadRequests(t *testing.T) {
 		{"a plan of another kind", "run --plan -", strings.Replace(good, "kind: Plan", "kind: Pod", 1), []string{`kind: "Pod" is not Plan`}},
 		{"an unknown implementation", "run --implementation envoy", "", []string{`no implementation is called "envoy"`, "did you mean envoy-gateway?"}},
 		{"an unknown variant", "run --implementation envoy-gateway/fast", "", []string{`no variant of envoy-gateway is called "fast"; there are gateway-namespace`}},
-		{"two variants of one", "run --implementation envoy-gateway,envoy-gateway/gateway-namespace", "", []string{"one installation of an implementation fits in a run"}},
+		{"two versions where there is room for one", "run --implementation contour,contour@v1.33.7", "", []string{"a cluster has room for one contour"}},
 		{"an unknown scenario", "run --scenario route-propagations", "", []string{`no scenario is called "route-propagations"; did you mean route-propagation?`}},
 		{"no repeats", "run --repeats -1", "", []string{"repeats: -1 is not between 1 and 100"}},
 		{"too many repeats", "run --repeats 1000", "", []string{"repeats: 1000 is not between 1 and 100"}},

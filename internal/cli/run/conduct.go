@@ -26,7 +26,6 @@ import (
 	engine "github.com/gatemark/gatemark/run"
 	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/run/session"
-	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/question"
 )
 
@@ -193,6 +192,9 @@ func (c *conductor) openCluster(ctx context.Context) (err error) {
 		}
 	} else {
 		if c.cluster, err = cluster.FromKubeconfig(c.kubeconfig, c.context); err != nil {
+			return err
+		}
+		if err := c.answerable(); err != nil {
 			return err
 		}
 	}

@@ -11,13 +11,22 @@ import (
 	"golang.org/x/term"
 )
 
-// confirm names a cluster that gatemark did not make, says what it will do to
-// it, and asks, where there is somebody to ask.
+// answerable names a cluster that gatemark did not make, and refuses to go on
+// where nobody has agreed or could.
+func (c *conductor) answerable() error {
+	c.progress.Printf("cluster %s at %s", c.cluster.Name, c.cluster.Config.Host)
+	if in, ok := c.streams.In.(*os.File); c.yes || ok && term.IsTerminal(int(in.Fd())) {
+		return nil
+	}
+	return failure.WithCode(failure.Hint(errNotConfirmed, "add --yes to go on; --dry-run shows what would be done"), failure.Usage)
+}
+
+// confirm says what will be done to a cluster that gatemark did not make, and
+// asks.
 func (c *conductor) confirm() error {
 	if c.cluster.Kind == cluster.Local {
 		return nil
 	}
-	c.progress.Printf("cluster %s at %s", c.cluster.Name, c.cluster.Config.Host)
 	var there, install []string
 	for _, s := range c.subjects {
 		if s.found != nil {
@@ -36,12 +45,8 @@ func (c *conductor) confirm() error {
 	if c.yes {
 		return nil
 	}
-	in, ok := c.streams.In.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return failure.WithCode(failure.Hint(errNotConfirmed, "add --yes to go on"), failure.Usage)
-	}
 	fmt.Fprint(c.streams.Err, "Go on? [y/N] ")
-	answer, err := bufio.NewReader(in).ReadString('\n')
+	answer, err := bufio.NewReader(c.streams.In).ReadString('\n')
 	if err != nil || strings.ToLower(strings.TrimSpace(answer)) != "y" {
 		return failure.WithCode(errNotConfirmed, failure.Usage)
 	}
