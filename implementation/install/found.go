@@ -69,13 +69,10 @@ func foreignClasses(ctx context.Context, c *kube.Client, impl *implementation.Im
 	} else if err != nil {
 		return nil, fmt.Errorf("list GatewayClasses: %w", err)
 	}
-	releases, err := ownReleases(ctx, c)
-	if err != nil {
-		return nil, err
-	}
 	// A control plane may make its class itself, without our labels.
-	if slices.ContainsFunc(releases, func(r ownRelease) bool { return r.part == impl.Part() }) {
-		return nil, nil
+	ours, err := ownReleases(ctx, c, labels.Set{kube.OwnerLabel: kube.Owner, PartLabel: impl.Part()})
+	if err != nil || len(ours) > 0 {
+		return nil, err
 	}
 	var names []string
 	for i := range classes.Items {
