@@ -95,6 +95,7 @@ func (r *Result) add(from *Result) {
 func (s *Self) add(from *Self) {
 	s.BusiestLoop = max(s.BusiestLoop, from.BusiestLoop)
 	s.PeakRSS = max(s.PeakRSS, from.PeakRSS)
+	s.Steal = max(s.Steal, from.Steal)
 	s.LoopCPU += from.LoopCPU
 	s.GCPauses += from.GCPauses
 	s.GCPauseSeconds += from.GCPauseSeconds

@@ -28,18 +28,23 @@ type Self struct {
 	ClockSteps int64 `json:"clockSteps,omitempty"`
 	// RecordsLost counts records that the recorder did not take in time.
 	RecordsLost int64 `json:"recordsLost,omitempty"`
+	// Steal is the share of the machine's processor time that the host of a
+	// virtual machine gave to others.
+	Steal float64 `json:"steal,omitempty"`
 }
 
 // A watch looks at the attacker itself.
 type watch struct {
-	cpu time.Duration
-	gc  debug.GCStats
+	cpu     time.Duration
+	gc      debug.GCStats
+	machine machineTime
 }
 
 func newWatch(*attack) *watch { return &watch{} }
 
 func (w *watch) begin() {
 	w.cpu = processCPU()
+	w.machine = readMachineTime()
 	debug.ReadGCStats(&w.gc)
 }
 
@@ -50,6 +55,7 @@ func (w *watch) end(a *attack) (cpuSeconds float64, s Self) {
 	s.GCPauses = gc.NumGC - w.gc.NumGC
 	s.GCPauseSeconds = (gc.PauseTotal - w.gc.PauseTotal).Seconds()
 	s.PeakRSS = peakRSS()
+	s.Steal = w.machine.stolen(readMachineTime())
 	for _, l := range a.loops {
 		s.LoopCPU += l.cpu.Seconds()
 		s.Exhausted += l.exhausted
