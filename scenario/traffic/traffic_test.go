@@ -178,6 +178,11 @@ func TestVerdicts(t *testing.T) {
 	if table := tr.Result.Tables[3]; len(table.Rows) != 4 {
 		t.Errorf("reasons %q", table.Rows)
 	}
+	stolen := made(fixed, false, 0, 500, 300*µs, 0.1)
+	stolen.result.Self.Steal = 0.2
+	if trial(t, stolen, made(fixed, true, 0, 500, 100*µs, 0)); stolen.verdict != machineLimited {
+		t.Errorf("verdict %s", stolen.verdict)
+	}
 	// A fixed rate that the direct path did not carry says nothing.
 	direct := made(queueing.point, true, 0, 400, 100*µs, 0)
 	direct.result.Verdict = load.BackendLimited

@@ -18,6 +18,7 @@ const (
 	notCarried verdict = "rate not carried"
 	// The others are no evidence about the gateway.
 	attackerLimited verdict = "attacker-limited"
+	machineLimited  verdict = "machine-limited"
 	backendLimited  verdict = "backend-limited"
 	directSaturated verdict = "direct path saturated"
 )
@@ -32,6 +33,8 @@ const (
 	directShare = 0.9
 	// backendShare of all CPUs of the node.
 	backendShare = 0.8
+	// stealShare of the machine's CPU time, given to other machines by the host.
+	stealShare = 0.1
 )
 
 // judge gives every measurement its verdict.
@@ -61,6 +64,10 @@ func (one *seen) judgeAlone(cpus int) {
 	one.verdict, one.reasons = fine, nil
 	if one.result.Verdict == load.AttackerLimited {
 		one.verdict, one.reasons = attackerLimited, one.result.Reasons
+		return
+	}
+	if steal := one.result.Self.Steal; steal > stealShare {
+		one.verdict, one.reasons = machineLimited, []string{fmt.Sprintf("the host took %.0f %% of the CPU time away", 100*steal)}
 		return
 	}
 	if share := one.use.backends / one.use.seconds / float64(cpus); share > backendShare {
