@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+
+	"github.com/gatemark/gatemark/image"
 )
 
 // At returns the implementation as another release of it is installed. Where
@@ -28,6 +31,9 @@ func (i *Implementation) At(version string) (*Implementation, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("implementation %s at %s: %w", i.Name, version, err)
 	}
+	if at < 0 && !follows(i, effective) {
+		return nil, fmt.Errorf("implementation %s at %s: its chart and images are written down for %s alone, and do not follow its version", i.Name, version, i.Version)
+	}
 	if at < 0 {
 		effective.add(Deviation{
 			What: fmt.Sprintf("Images that are built here, and the Gateway API, are those of %s: the proxy is %s %s, whatever %s runs by default.",
@@ -36,6 +42,28 @@ func (i *Implementation) At(version string) (*Implementation, error) {
 		})
 	}
 	return effective, nil
+}
+
+// follows reports whether what is installed differs between two versions of one
+// implementation: a number alone is none.
+func follows(one, other *Implementation) bool {
+	if !reflect.DeepEqual(one.Chart, other.Chart) || !reflect.DeepEqual(one.Before, other.Before) || len(one.Images) != len(other.Images) {
+		return true
+	}
+	for n, img := range one.Images {
+		that := other.Images[n]
+		if img.Official != that.Official || !reflect.DeepEqual(filesOf(img), filesOf(that)) {
+			return true
+		}
+	}
+	return false
+}
+
+func filesOf(img Image) []image.File {
+	if img.Source == nil {
+		return nil
+	}
+	return img.Source.Files
 }
 
 // checkVersions holds each other release to the rules of the first.

@@ -51,6 +51,15 @@ func TestAnUnknownVersionSaysWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+// TestAVersionThatChangesNothingIsRefused: the same would be measured under
+// another name.
+func TestAVersionThatChangesNothingIsRefused(t *testing.T) {
+	_, err := find(t, "istio").At("v1.30.0")
+	if err == nil || !strings.Contains(err.Error(), "are written down for v1.31.0-eed52ebb66ad alone, and do not follow its version") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestASecondVersionSharesNothingWithTheFirst(t *testing.T) {
 	first := find(t, "envoy-gateway")
 	second, err := first.WithVariant("gateway-namespace")
