@@ -64,7 +64,7 @@ func TestBadRequests(t *testing.T) {
 		{"an unknown isolation", "run --isolation none", "", []string{`isolation: "none" is not one of parked, coresident, joined`}},
 		{"a shapeless --set", "run --set routes=3", "", []string{`--set "routes=3" does not have the form SCENARIO.PARAMETER=VALUE`}},
 		{"a --set of a scenario that is not in the plan", "run --set traffic.rate=3", "", []string{`--set "traffic.rate=3": the plan has no scenario "traffic"`}},
-		{"a --set of an unknown parameter", "run --set route-propagation.route=3", "", []string{`no parameter of route-propagation is called "route"; did you mean routes?`}},
+		{"a --set of an unknown parameter", "run --set route-propagation.routess=3", "", []string{`no parameter of route-propagation is called "routess"; did you mean routes?`}},
 		{"a value of the wrong type", "run --set route-propagation.routes=many", "", []string{`parameters.routes: "many" is not a whole number`}},
 		{"a value out of bounds", "run --set attached-routes.listeners=17", "", []string{"parameters.listeners: 17 is not between 1 and 16"}},
 		{"a duration without a unit", "run --set route-propagation.step=1", "", []string{`parameters.step: "1" is not a duration`}},
