@@ -179,23 +179,29 @@ func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
 	}
 }
 
-// dataPlanes select the pods of every Gateway of a trial: its own, and where
-// others have one too, those that have proxies for it alone.
+// dataPlanes select the pods that end with a trial's Gateways: its own one's,
+// and where others have one too, theirs. A data plane that serves all Gateways
+// stays.
 func dataPlanes(t *scenario.Trial) ([]scenario.Selector, error) {
-	own, err := t.DataPlane()
-	if err != nil {
+	var all []scenario.Selector
+	add := func(plane scenario.Selector, gateway string) error {
+		if !strings.Contains(plane.Namespace+plane.Labels, "{{") {
+			return nil
+		}
+		of, err := plane.For(t.Namespace, gateway)
+		all = append(all, of)
+		return err
+	}
+	if err := add(t.Target.DataPlane, scenario.GatewayName); err != nil {
 		return nil, err
 	}
-	all := []scenario.Selector{own}
 	for _, other := range t.Others {
-		if t.Isolation != joined || !strings.Contains(other.DataPlane.Namespace+other.DataPlane.Labels, "{{") {
-			continue
+		if t.Isolation != joined {
+			break
 		}
-		theirs, err := other.DataPlane.For(t.Namespace, scenario.RivalGateway(other.Treatment))
-		if err != nil {
+		if err := add(other.DataPlane, scenario.RivalGateway(other.Treatment)); err != nil {
 			return nil, err
 		}
-		all = append(all, theirs)
 	}
 	return all, nil
 }
