@@ -34,7 +34,9 @@ func TestSuite(t *testing.T) {
 	}
 	o := gatewayconformance.DefaultOptions(t)
 	o.GatewayClassName, o.RunTest = class, os.Getenv("GATEMARK_SUITE_ONLY")
-	o.ConformanceProfiles = []suite.ConformanceProfileName{suite.GatewayHTTPConformanceProfileName}
+	o.ConformanceProfiles = []suite.ConformanceProfileName{
+		suite.GatewayHTTPConformanceProfileName, suite.GatewayGRPCConformanceProfileName, suite.GatewayTLSConformanceProfileName,
+	}
 	o.Implementation = confv1.Implementation{
 		Organization: "gatemark", Project: "truth", URL: "https://github.com/gatemark/gatemark",
 		Version: cmp.Or(build.Current().Commit, build.Current().Version), Contact: []string{"https://github.com/gatemark/gatemark/issues"},

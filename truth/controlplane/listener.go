@@ -160,6 +160,7 @@ func (l *listener) judge() {
 	}
 	if l.spec.Protocol == gatewayv1.TLSProtocolType && !passes(l.spec.TLS) {
 		l.accepted = no(gatewayv1.ListenerReasonUnsupportedValue, "TLS is not terminated for TLSRoutes")
+		return
 	}
 	if l.spec.Port > config.LastPort {
 		l.accepted = no(gatewayv1.ListenerReasonPortUnavailable, fmt.Sprintf("ports above %d are not served", config.LastPort))

@@ -29,7 +29,7 @@ func TestListeners(t *testing.T) {
 		{name: "protocol", listeners: `{name: l, port: 80, protocol: TCP}`, gateway: "Accepted!ListenersNotValid Programmed!Invalid",
 			want: "Accepted!UnsupportedProtocol Programmed!Invalid ResolvedRefs=ResolvedRefs Conflicted!NoConflicts"},
 		{name: "tls", listeners: `{name: l, port: 443, protocol: TLS, tls: {mode: Passthrough}}`, want: good, gateway: "Accepted=Accepted Programmed=Programmed", kinds: 1},
-		{name: "tls that is to end here", listeners: `{name: l, port: 443, protocol: TLS, tls: {certificateRefs: [{name: cert}]}}`, kinds: 1,
+		{name: "tls that is to end here", listeners: `{name: l, port: 443, protocol: TLS, tls: {certificateRefs: [{name: cert}]}}`,
 			gateway: "Accepted!ListenersNotValid Programmed!Invalid", want: "Accepted!UnsupportedValue Programmed!Invalid ResolvedRefs=ResolvedRefs Conflicted!NoConflicts"},
 		{name: "port", listeners: `{name: l, port: 65000, protocol: HTTP}`, gateway: "Accepted!ListenersNotValid Programmed!Invalid", kinds: 2,
 			want: "Accepted!PortUnavailable Programmed!Invalid ResolvedRefs=ResolvedRefs Conflicted!NoConflicts"},
