@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,6 +114,36 @@ func (w Workload) Resume(ctx context.Context, c *Client, replicas int64) error {
 	}
 	return w.scale(ctx, c, replicas)
 }
+
+// restartedKey is the annotation by which kubectl too has all pods of a workload
+// replaced.
+const restartedKey = "kubectl.kubernetes.io/restartedAt"
+
+// Restart has all pods of the workload replaced, in the way that its strategy
+// says.
+func (w Workload) Restart(ctx context.Context, c *Client) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`,
+		w.GetUID(), restartedKey, time.Now().Format(time.RFC3339Nano))
+	if err := w.patch(ctx, c, types.MergePatchType, patch); err != nil {
+		return fmt.Errorf("restart %s: %w", w.Ref(), err)
+	}
+	return nil
+}
+
+// Scale gives a Deployment or StatefulSet another number of replicas, if it has
+// as many as when it was read: otherwise the error is ErrWorkloadChanged.
+func (w Workload) Scale(ctx context.Context, c *Client, replicas int64) error {
+	if w.GetKind() == daemonSet {
+		return fmt.Errorf("scale %s: it has a pod on each node", w.Ref())
+	}
+	if err := w.scale(ctx, c, replicas); err != nil {
+		return fmt.Errorf("scale %s to %d: %w", w.Ref(), replicas, err)
+	}
+	return nil
+}
+
+// Scales reports whether the workload has a number of replicas.
+func (w Workload) Scales() bool { return w.GetKind() != daemonSet }
 
 // scale names what it changes as a condition: a resource version would fail
 // with each change of the status.

@@ -8,10 +8,12 @@ package inprocess
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
@@ -30,13 +32,19 @@ type Options struct {
 	Replicas int
 	// Faults are asked at their points; nil has none.
 	Faults *fault.Switch
+	// Workloads has the control plane and the replicas be pods of Deployments,
+	// run in this process: they can be restarted, scaled and deleted as such.
+	// Their Gateways' addresses are of this process too. Otherwise they are just
+	// there.
+	Workloads bool
 	// Log takes what went wrong and will be tried again; nil discards it.
 	Log *slog.Logger
 }
 
 // Truth is at work.
 type Truth struct {
-	placement *placement
+	placement *placement // nil where there are workloads
+	workloads *workloads // nil where there are none
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 
@@ -55,17 +63,26 @@ func Start(ctx context.Context, c *kube.Client, o Options) (*Truth, error) {
 	}
 	class := &gatewayv1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: Class}, Spec: gatewayv1.GatewayClassSpec{ControllerName: controlplane.Name}}
 	kube.Own(class, "", "")
-	if err := kube.Create(ctx, c, class); err != nil {
-		return nil, err
+	if err := client.IgnoreAlreadyExists(c.Create(ctx, class)); err != nil { // it stays when truth is stopped
+		return nil, fmt.Errorf("create %s: %w", kube.Describe(class), err)
 	}
 	running, cancel := context.WithCancel(ctx)
 	snapshots := new(feed.Feed)
 	t := &Truth{cancel: cancel}
-	t.placement = newPlacement(running, c, snapshots, o)
-	t.run(func() error {
-		return controlplane.Run(running, controlplane.Options{Kube: c, Feed: snapshots, Placement: t.placement, Faults: o.Faults, Log: o.Log})
-	})
-	t.run(func() error { return newNode(c, o.Log).run(running) })
+	if o.Workloads {
+		var err error
+		if t.workloads, err = newWorkloads(ctx, c, snapshots, o); err != nil {
+			cancel()
+			return nil, err
+		}
+		t.run(func() error { return t.workloads.live(running) })
+	} else {
+		t.placement = newPlacement(running, c, snapshots, o)
+		t.run(func() error {
+			return controlplane.Run(running, controlplane.Options{Kube: c, Feed: snapshots, Placement: t.placement, Faults: o.Faults, Log: o.Log})
+		})
+	}
+	t.run(func() error { return newNode(c, t.workloads, o.Log).run(running) })
 	if _, err := kube.WaitGatewayClass(ctx, c, Class); err != nil {
 		return nil, errors.Join(err, t.Stop())
 	}
@@ -88,7 +105,12 @@ func (t *Truth) run(part func() error) {
 func (t *Truth) Stop() error {
 	t.cancel()
 	t.running.Wait()
-	err := t.placement.stop()
+	var err error
+	if t.workloads != nil {
+		err = t.workloads.stop()
+	} else {
+		err = t.placement.stop()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return errors.Join(t.err, err)
@@ -96,4 +118,13 @@ func (t *Truth) Stop() error {
 
 // Replicas are those of a Gateway, namespace/name: they tell what is in force,
 // and since when.
-func (t *Truth) Replicas(gateway string) []*dataplane.Replica { return t.placement.of(gateway) }
+func (t *Truth) Replicas(gateway string) []*dataplane.Replica {
+	if t.workloads == nil {
+		return t.placement.of(gateway)
+	}
+	var all []*dataplane.Replica
+	for _, r := range t.workloads.of(gateway) {
+		all = append(all, r.Replica)
+	}
+	return all
+}

@@ -26,14 +26,17 @@ import (
 	"github.com/gatemark/gatemark/truth/loop"
 )
 
-// A node runs pods of gatemark's backend in this process: what a kubelet, and
-// for their Services the endpoint controller, would do.
+// A node runs pods of gatemark's backend in this process, and those of truth's
+// planes where it has workloads: what a kubelet, and for their Services the
+// endpoint controller, kube-proxy and a load balancer, would do.
 type node struct {
-	kube    *kube.Client
-	log     *slog.Logger
-	pods    map[types.UID]*pod
-	exposed map[types.UID]exposed // by Service
-	running sync.WaitGroup
+	kube      *kube.Client
+	log       *slog.Logger
+	workloads *workloads // nil for none
+	pods      map[types.UID]*pod
+	exposed   map[types.UID]exposed // by Service
+	balancers map[types.UID]*balancer
+	running   sync.WaitGroup
 }
 
 // exposed is what a Service's EndpointSlice was made to say.
@@ -46,17 +49,30 @@ type exposed struct {
 type pod struct {
 	object  *corev1.Pod
 	address netip.Addr
-	cancel  context.CancelFunc
-	// drain is how long it goes on serving after its object is gone.
-	drain time.Duration
+	// gone is called when its object is.
+	gone func()
+	// ended is called when it is told to end, of pods that end by themselves.
+	ended func()
 }
 
-func newNode(c *kube.Client, log *slog.Logger) *node {
-	return &node{kube: c, log: log, pods: map[types.UID]*pod{}, exposed: map[types.UID]exposed{}}
+// exposed: requests are sent to it.
+func (p *pod) exposed() bool {
+	return p.address.IsValid() && p.object.DeletionTimestamp == nil && isReady(p.object)
+}
+
+func isReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func newNode(c *kube.Client, w *workloads, log *slog.Logger) *node {
+	return &node{kube: c, log: log, workloads: w, pods: map[types.UID]*pod{}, exposed: map[types.UID]exposed{}, balancers: map[types.UID]*balancer{}}
 }
 
 func (n *node) run(ctx context.Context) error {
 	defer n.running.Wait()
+	defer n.closeBalancers()
 	l := loop.Loop{Watched: []client.Object{&corev1.Pod{}, &corev1.Service{}}, Log: n.log}
 	if err := l.Run(ctx, n.kube, n.step); err != nil {
 		return fmt.Errorf("truth's node: %w", err)
@@ -74,24 +90,46 @@ func (n *node) step(ctx context.Context, objects client.Reader) error {
 	alive := map[types.UID]bool{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		if p.DeletionTimestamp != nil || !isEcho(p) {
+		switch {
+		case isEcho(p) && p.DeletionTimestamp == nil:
+		case isTruth(p) && n.workloads != nil:
+		default:
 			continue
 		}
 		alive[p.UID] = true
-		if n.pods[p.UID] == nil {
-			problems = append(problems, n.start(ctx, p))
-		}
+		problems = append(problems, n.look(ctx, p))
 	}
 	for uid, p := range n.pods {
 		if !alive[uid] {
-			time.AfterFunc(p.drain, p.cancel)
+			p.gone()
 			delete(n.pods, uid)
 		}
 	}
 	for i := range services.Items {
 		problems = append(problems, n.expose(ctx, &services.Items[i]))
 	}
+	n.keepBalancers(services.Items)
 	return errors.Join(problems...)
+}
+
+// look brings a pod in line with its object.
+func (n *node) look(ctx context.Context, object *corev1.Pod) error {
+	p := n.pods[object.UID]
+	switch {
+	case p == nil && isEcho(object):
+		return n.start(ctx, object)
+	case p == nil:
+		started, err := n.workloads.start(ctx, object)
+		if started != nil {
+			n.pods[object.UID] = started
+		}
+		return err
+	}
+	if p.object = object; object.DeletionTimestamp != nil && p.ended != nil {
+		p.ended()
+		p.ended = nil
+	}
+	return nil
 }
 
 func isEcho(p *corev1.Pod) bool {
@@ -141,15 +179,20 @@ func (n *node) start(ctx context.Context, object *corev1.Pod) error {
 		cancel()
 		return fmt.Errorf("run pod %s: drain: %w", client.ObjectKeyFromObject(object), err)
 	}
-	n.pods[object.UID] = &pod{object, a, cancel, drain}
+	n.pods[object.UID] = &pod{object: object, address: a, gone: func() { time.AfterFunc(drain, cancel) }}
+	return sayReady(ctx, n.kube, object)
+}
+
+// sayReady writes that a pod runs and is ready.
+func sayReady(ctx context.Context, c *kube.Client, object *corev1.Pod) error {
 	ready := object.DeepCopy()
 	ready.Status.Phase = corev1.PodRunning
 	// Without an address the endpoint controller leaves the pod to us.
 	for _, kind := range []corev1.PodConditionType{corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
 		ready.Status.Conditions = append(ready.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
 	}
-	if err := n.kube.Status().Patch(ctx, ready, client.StrategicMergeFrom(object)); err != nil {
-		return fmt.Errorf("say that pod %s is ready: %w", client.ObjectKeyFromObject(object), client.IgnoreNotFound(err))
+	if err := c.Status().Patch(ctx, ready, client.StrategicMergeFrom(object)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("say that pod %s is ready: %w", client.ObjectKeyFromObject(object), err)
 	}
 	return nil
 }
@@ -162,7 +205,7 @@ func (n *node) expose(ctx context.Context, s *corev1.Service) error {
 	selector := labels.SelectorFromSet(s.Spec.Selector)
 	var selected []*pod
 	for _, p := range n.pods {
-		if p.object.Namespace == s.Namespace && selector.Matches(labels.Set(p.object.Labels)) {
+		if p.exposed() && p.object.Namespace == s.Namespace && selector.Matches(labels.Set(p.object.Labels)) {
 			selected = append(selected, p)
 		}
 	}
@@ -178,6 +221,9 @@ func (n *node) expose(ctx context.Context, s *corev1.Service) error {
 		if at := target(port, selected); at != 0 {
 			ports = append(ports, discoveryv1.EndpointPort{Name: ptr.To(port.Name), Port: ptr.To(at)})
 		}
+	}
+	if err := n.balance(ctx, s, ports, selected); err != nil {
+		return err
 	}
 	wanted := exposed{ports, endpoints}
 	if reflect.DeepEqual(n.exposed[s.UID], wanted) {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -100,27 +98,19 @@ func (p *placement) start(ctx context.Context, snapshot *config.Snapshot) (*gate
 	return g, nil
 }
 
-// replica starts one, with its admin port.
+// replica starts one.
 func (p *placement) replica(ctx context.Context, g *gateway, number int, name string) error {
-	a, listener, err := address()
+	r, err := startReplica(ctx, p.feed.For(name), dataplane.Options{Number: number, Faults: p.options.Faults})
 	if err != nil {
 		return err
 	}
-	r := dataplane.New(p.feed.For(name), dataplane.Options{Number: number, Address: a, Faults: p.options.Faults})
-	admin := &http.Server{Handler: r.Admin(), ReadHeaderTimeout: 10 * time.Second}
 	p.running.Go(func() {
-		if err := admin.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			p.fail(fmt.Errorf("replica %d of gateway %s: %w", number, name, err))
-		}
-	})
-	p.running.Go(func() {
-		defer admin.Close()
-		if err := r.Run(ctx); err != nil {
+		if <-r.ended; r.err != nil {
 			g.cancel() // whoever waits for it
-			p.fail(fmt.Errorf("replica %d of gateway %s: %w", number, name, err))
+			p.fail(fmt.Errorf("gateway %s: %w", name, r.err))
 		}
 	})
-	g.replicas, g.addresses = append(g.replicas, r), append(g.addresses, a)
+	g.replicas, g.addresses = append(g.replicas, r.Replica), append(g.addresses, r.Address())
 	return nil
 }
 
