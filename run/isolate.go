@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -185,7 +184,7 @@ func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
 func dataPlanes(t *scenario.Trial) ([]scenario.Selector, error) {
 	var all []scenario.Selector
 	add := func(plane scenario.Selector, gateway string) error {
-		if !strings.Contains(plane.Namespace+plane.Labels, "{{") {
+		if !plane.PerGateway() {
 			return nil
 		}
 		of, err := plane.For(t.Namespace, gateway)

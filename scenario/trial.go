@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/gatemark/gatemark/kube"
@@ -17,6 +18,9 @@ type Trial struct {
 	Kube   *kube.Client
 	RunID  string
 	Target Target
+	// Installed: this run installed the implementation, so that its pods may be
+	// ended.
+	Installed bool
 	// Isolation is what was done about the other implementations of the run:
 	// parked, coresident or joined. Others are these, one for each that is
 	// installed beside the one under test; where they are parked, they have no
@@ -109,6 +113,9 @@ type Selector struct {
 	Namespace string `json:"namespace"`
 	Labels    string `json:"labels"`
 }
+
+// PerGateway reports whether each Gateway has such pods of its own.
+func (s Selector) PerGateway() bool { return strings.Contains(s.Namespace+s.Labels, "{{") }
 
 // ConfigDump is an HTTP endpoint in a data-plane pod that tells since when
 // each part of its configuration is in force, in a format that configdump knows.

@@ -5,6 +5,7 @@ import (
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/architecture"
 	"github.com/gatemark/gatemark/scenario/attachedroutes"
+	"github.com/gatemark/gatemark/scenario/planerestart"
 	"github.com/gatemark/gatemark/scenario/routechange"
 	"github.com/gatemark/gatemark/scenario/routepropagation"
 	"github.com/gatemark/gatemark/scenario/traffic"
@@ -16,6 +17,7 @@ func All() []*scenario.Scenario {
 		routepropagation.Scenario,
 		routechange.Scenario,
 		traffic.Scenario,
+		planerestart.Scenario,
 		attachedroutes.Scenario,
 		architecture.Scenario,
 	}

@@ -29,8 +29,11 @@ type Bench struct {
 	kube     *kube.Client
 	auditLog string
 	truth    *inprocess.Truth
-	faults   *fault.Switch
-	trials   int
+	// start starts truth, with workloads or without, which it has now.
+	start     func(workloads bool) (*inprocess.Truth, error)
+	workloads bool
+	faults    *fault.Switch
+	trials    int
 }
 
 // Open starts truth with so many replicas for each Gateway. auditLog is that of
@@ -41,8 +44,25 @@ func Open(ctx context.Context, c *kube.Client, auditLog string, replicas int, lo
 		return nil, err
 	}
 	b := &Bench{kube: c, auditLog: auditLog, faults: new(fault.Switch)}
-	b.truth, err = inprocess.Start(ctx, own, inprocess.Options{Replicas: replicas, Faults: b.faults, Log: log})
+	b.start = func(workloads bool) (*inprocess.Truth, error) {
+		return inprocess.Start(ctx, own, inprocess.Options{Replicas: replicas, Faults: b.faults, Workloads: workloads, Log: log})
+	}
+	b.truth, err = b.start(false)
 	return b, err
+}
+
+// turn starts truth anew where it is to have workloads, and has none, or the
+// other way round.
+func (b *Bench) turn(workloads bool) error {
+	if workloads == b.workloads {
+		return nil
+	}
+	err := b.truth.Stop()
+	if err == nil {
+		b.truth, err = b.start(workloads)
+	}
+	b.workloads = workloads
+	return err
 }
 
 // Close ends truth, and returns what failed in it.
@@ -64,6 +84,8 @@ type Try struct {
 	Parameters map[string]any
 	Faults     fault.Faults
 	Rival      bool
+	// Workloads has truth's planes be pods of Deployments.
+	Workloads bool
 }
 
 // A Tried is a trial that was made, and what is known of it otherwise.
@@ -111,6 +133,9 @@ func (b *Bench) attempt(ctx context.Context, t Try) (*Tried, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.turn(t.Workloads); err != nil {
+		return nil, err
+	}
 	b.trials++
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("detection-%03d", b.trials)}}
 	kube.Own(ns, "detection", "")
@@ -136,9 +161,11 @@ func (b *Bench) run(ctx context.Context, s *scenario.Scenario, values scenario.V
 		Kube: b.kube, RunID: "detection", Namespace: namespace, Values: values, EchoImage: "gatemark.local/gatemark:detection",
 		Target: scenario.Target{
 			Treatment: "truth", GatewayClass: inprocess.Class, ControllerName: string(controlplane.Name),
-			DataPlane: scenario.Selector{Namespace: "{{.Namespace}}", Labels: gatewayv1.GatewayNameLabelKey + "={{.Name}}"},
+			ControlPlane: scenario.Selector{Namespace: inprocess.ControlNamespace, Labels: inprocess.ControlLabels},
+			DataPlane:    scenario.Selector{Namespace: "{{.Namespace}}", Labels: gatewayv1.GatewayNameLabelKey + "={{.Name}}"},
 		},
-		Attack: startAttackers, AuditLog: b.auditLog, Progress: func(string, ...any) {}, Result: tried.Trial, Attachments: map[string][]byte{},
+		Installed: true,
+		Attack:    startAttackers, AuditLog: b.auditLog, Progress: func(string, ...any) {}, Result: tried.Trial, Attachments: map[string][]byte{},
 		Begun: func(at time.Time) { tried.Began = at },
 	}
 	trial.Begin()

@@ -25,6 +25,8 @@ type Row struct {
 	Brings []string
 	// Rival has another controller write statuses of the same routes.
 	Rival bool
+	// Workloads has truth's planes be pods of Deployments.
+	Workloads bool
 }
 
 // A Size is how wrong it is.
@@ -55,7 +57,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, changes, traffic, loads, attached, architectures, otherKinds} {
+	for _, rows := range [][]Row{propagation, changes, traffic, loads, attached, architectures, otherKinds, restarts} {
 		all = append(all, rows...)
 	}
 	return all
@@ -74,6 +76,8 @@ func Clean() []Row {
 		{Wrong: "nothing", Scenario: "traffic", Parameters: underLoad(), Sizes: []Size{{Name: "1 and 8 connections"}}},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
 		{Wrong: "nothing", Scenario: "architecture", Parameters: apart(10, "30s"), Sizes: []Size{{Name: "two Gateways"}}},
+		{Wrong: "nothing", Scenario: "plane-restart", Parameters: restarting("all", map[string]any{"iterations": 1}), Sizes: []Size{{Name: "every kind once"}},
+			Workloads: true, Brings: []string{"sockets-data-restart", "sockets-scale-2-1", "sockets-scale-3-2"}}, // of pods that end
 		{Wrong: "nothing, beside another controller", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}},
 			Rival: true, Brings: []string{"entries-for-others-gateways"}}, // which the other one writes
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -213,7 +214,8 @@ func (w *workloads) bind(ctx context.Context, object *corev1.Pod) error {
 		ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name, UID: object.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: nodeName},
 	}
-	if err := w.kube.Clientset.CoreV1().Pods(object.Namespace).Bind(ctx, binding, metav1.CreateOptions{}); client.IgnoreNotFound(err) != nil {
+	err := w.kube.Clientset.CoreV1().Pods(object.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) { // it is bound, which the cache does not show yet
 		return fmt.Errorf("bind pod %s: %w", client.ObjectKeyFromObject(object), err)
 	}
 	return nil
