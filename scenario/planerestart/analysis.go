@@ -66,8 +66,8 @@ type usersSaw struct {
 	// errors by what they were, on kept and on new connections.
 	errors   [2]map[string]int
 	examples []string
-	// longest is the longest time in which errors followed each other at less
-	// than errorGap, worst the highest share of errors in 100 ms.
+	// longest is the longest time in which requests that failed were due less
+	// than errorGap after each other, worst the highest share of errors in 100 ms.
 	longest time.Duration
 	worst   float64
 }
@@ -128,13 +128,14 @@ func (k *kindSeen) eventAt(begun, ended time.Duration) int {
 
 func (k *kindSeen) see(hits []stream.Hit, t0 time.Duration, streams []stream.Stream) usersSaw {
 	saw := usersSaw{errors: [2]map[string]int{{}, {}}}
+	stuck := stuck(hits)
 	var failed []time.Duration
 	bins := map[time.Duration][2]int{}
 	for i := range hits {
 		h := &hits[i]
 		l := k.lanes[h.Lane]
 		wrong := !right(h, l.Stream)
-		if wrong && h.Class.Ours() {
+		if wrong && ours(h, stuck) {
 			continue
 		}
 		saw.requests[fresh(l)]++
@@ -142,7 +143,7 @@ func (k *kindSeen) see(hits []stream.Hit, t0 time.Duration, streams []stream.Str
 		b[0]++
 		if wrong {
 			b[1]++
-			failed = append(failed, h.Ended)
+			failed = append(failed, h.Due)
 			saw.errors[fresh(l)][h.What()]++
 			if len(saw.examples) < maxExamples {
 				saw.examples = append(saw.examples, fmt.Sprintf("%s: %s, asked for %s on %s, %s after the event began",
@@ -158,6 +159,17 @@ func (k *kindSeen) see(hits []stream.Hit, t0 time.Duration, streams []stream.Str
 	return saw
 }
 
+// stuck: requests got no answer in time. Those that found no connection then
+// waited for the same gateway, and not for us.
+func stuck(hits []stream.Hit) bool {
+	return slices.ContainsFunc(hits, func(h stream.Hit) bool { return h.Class == load.Timeout })
+}
+
+// ours reports whether a request failed for reasons of our own.
+func ours(h *stream.Hit, stuck bool) bool {
+	return h.Class.Ours() && !(stuck && h.Class == load.Unsent)
+}
+
 // fresh is the place of a lane's kind of connection.
 func fresh(l stream.Lane) int {
 	if l.Fresh {
@@ -167,11 +179,12 @@ func fresh(l stream.Lane) int {
 }
 
 func (e *event) picture(hits []stream.Hit, lanes []stream.Lane) {
+	stuck := stuck(hits)
 	for i := range hits {
 		h := &hits[i]
 		at := h.Due - e.t0
 		wrong := !right(h, lanes[h.Lane].Stream)
-		if at < 0 || at >= pictureAfter || wrong && h.Class.Ours() {
+		if at < 0 || at >= pictureAfter || wrong && ours(h, stuck) {
 			continue
 		}
 		b := &e.bins[at/pictureBin]

@@ -106,7 +106,7 @@ func (r *restarts) perform(ctx context.Context, seen *kindSeen, p *plant) error 
 		return err
 	}
 	seen.lanes, seen.began = traffic.Lanes, traffic.Began
-	failed := (&performance{restarts: r, seen: seen, plant: p, lookout: l, herd: h, traffic: traffic}).run(ctx)
+	failed := (&performance{restarts: r, seen: seen, plant: p, lookout: l, herd: h, traffic: traffic, streams: streams}).run(ctx)
 	results, err := traffic.Stop(ctx)
 	if err := errors.Join(failed, err); err != nil {
 		return err
@@ -124,6 +124,7 @@ type performance struct {
 	lookout *lookout
 	herd    *herd
 	traffic *stream.Traffic
+	streams []stream.Stream
 }
 
 func (p *performance) run(ctx context.Context) error {
@@ -315,14 +316,7 @@ func (p *performance) seize(e *event) {
 	if _, early, _ := e.early(); early > 0 {
 		p.Broken("early-" + e.step.name)
 	}
-	hits := p.traffic.Log.Since(e.t0)
-	var failed []time.Duration
-	for i := range hits {
-		if h := &hits[i]; !right(h, p.seen.lanes[h.Lane].Stream) && !h.Class.Ours() {
-			failed = append(failed, h.Ended)
-		}
-	}
-	if len(failed) > 0 && longestRow(failed) >= e.step.cut {
+	if saw := p.seen.see(p.traffic.Log.Since(e.t0), e.t0, p.streams); saw.failed() > 0 && saw.longest >= e.step.cut {
 		p.Broken("errors-" + e.step.name)
 	}
 }

@@ -135,6 +135,21 @@ func TestOwnFailuresAreNobodysErrors(t *testing.T) {
 	scenariotest.CheckFindings(t, r.Result)
 }
 
+// Who finds all connections waiting for the gateway does not wait for us.
+func TestWhatIsNotSentWhileNobodyAnswers(t *testing.T) {
+	n := 0
+	r := simulated(t, "none,data-kill", during(0, 0, 2900*ms, func(h *stream.Hit) {
+		h.Status, h.Class = 0, load.Unsent
+		if n++; n%50 == 0 {
+			h.Class = load.Timeout
+		}
+	}))
+	scenariotest.CheckFindings(t, r.Result, "errors-data-kill broken")
+	if text := found(t, r, "errors-data-kill").Text; !strings.Contains(text, "the longest row of errors lasted 2.88s") || !strings.Contains(text, "× unsent") {
+		t.Error(text)
+	}
+}
+
 func TestErrorsWithoutAnEvent(t *testing.T) {
 	r := simulated(t, "none,control-kill", func(_ *kindSeen, hits []stream.Hit) []stream.Hit {
 		for i := range hits {

@@ -186,20 +186,14 @@ func (r *restarts) loadGates() {
 		all.requests += k.load.requests
 		all.late += k.load.late
 		all.ours += k.load.ours
-		// Where requests got no answer, or no connection, others had to wait.
-		if k.load.timeouts == 0 && !k.cutOff() {
+		if k.load.timeouts == 0 { // otherwise the gateway did not answer, which is counted
 			unexplained += k.load.unsent
 		}
 	}
 	n := float64(max(all.requests, 1))
 	r.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", float64(all.late)/n, lateTraffic)
-	r.Gate("unsent-requests", "requests that found no connection, while none failed otherwise", "ratio", float64(unexplained)/n, unsentLimit)
+	r.Gate("unsent-requests", "requests that found no connection, while none timed out", "ratio", float64(unexplained)/n, unsentLimit)
 	r.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.ours), 0)
-}
-
-// cutOff: users could not connect for a while.
-func (k *kindSeen) cutOff() bool {
-	return slices.ContainsFunc(k.events, func(e event) bool { return e.saw.failed() > 0 })
 }
 
 func (r *restarts) series() {
