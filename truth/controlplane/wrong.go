@@ -15,7 +15,7 @@ import (
 // remembers for that.
 type wrong struct {
 	faults   *fault.Switch
-	started  time.Time
+	started  time.Time      // of the first step; zero before it
 	arrivals order          // of routes, by their UIDs
 	said     order          // of statuses: UIDs of routes with their generations
 	peaks    map[string]int // the most routes that a listener had, by its owner's UID and its name
@@ -24,7 +24,7 @@ type wrong struct {
 }
 
 func newWrong(faults *fault.Switch) *wrong {
-	return &wrong{faults: faults, started: time.Now(), arrivals: order{}, said: order{}, peaks: map[string]int{}}
+	return &wrong{faults: faults, arrivals: order{}, said: order{}, peaks: map[string]int{}}
 }
 
 // An order numbers things as they are first seen, from 1 on.

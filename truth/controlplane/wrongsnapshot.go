@@ -66,6 +66,9 @@ func (x *wrong) snapshot(w *world, g *gateway, latest *config.Snapshot) *config.
 
 // forgetful is for how long on replicas are told of no routes.
 func (x *wrong) forgetful() time.Duration {
+	if x.started.IsZero() {
+		x.started = time.Now()
+	}
 	return x.faults.Now().ForgetsOnStart - time.Since(x.started)
 }
 

@@ -21,7 +21,7 @@ func restarting(kinds string, more ...map[string]any) map[string]any {
 var restarts = []Row{
 	{
 		Wrong: "a new replica says that it is ready, and has no routes for so long", Scenario: "plane-restart", Parameters: restarting("none,scale-1-2-1", map[string]any{"iterations": 1}), Workloads: true,
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{ReadyEarly: d} }, 300*ms, time.Second, 4*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{ReadyEarly: d} }, 500*ms, time.Second, 4*time.Second),
 		Finds: "early-scale-1-2", Says: "new pods were given users before they had their routes", Brings: []string{"errors-scale-1-2", "sockets-scale-2-1"},
 	},
 	{
@@ -40,12 +40,7 @@ var restarts = []Row{
 		Finds: "sockets-control-restart", Says: "though no pod of the data plane had to end",
 	},
 	{
-		Wrong: "a replica that is told to end cuts its connections", Scenario: "plane-restart", Parameters: restarting("none,data-restart", map[string]any{"iterations": 1}), Workloads: true,
-		Sizes: by("connections", fault.Faults{CutsOnEnd: true}, 8, 16, 32),
-		Finds: "errors-data-restart", Says: "on kept connections", Brings: []string{"sockets-data-restart"},
-	},
-	{
-		Wrong: "every n-th request fails, restarted or not", Scenario: "plane-restart", Parameters: restarting("none", map[string]any{"iterations": 1}), Workloads: true,
+		Wrong: "every n-th request fails, restarted or not", Scenario: "plane-restart", Parameters: restarting("none", map[string]any{"iterations": 4}), Workloads: true,
 		Sizes: sizes(func(n int64) fault.Faults { return fault.Faults{ErrorEvery: n} }, 200, 50, 10),
 		Finds: "errors-without-event", Says: "while nothing happened, users got",
 	},
