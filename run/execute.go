@@ -164,7 +164,7 @@ func (e *Executor) perform(ctx context.Context, a Attempt) (*result.Trial, map[s
 		_, installed := e.Config.Installed[installation(a.Ref.Implementation)]
 		t = &scenario.Trial{
 			Installed: installed,
-			Kube: e.Kube, RunID: e.Config.RunID, Target: e.Config.Targets[a.Ref.Implementation],
+			Kube:      e.Kube, RunID: e.Config.RunID, Target: e.Config.Targets[a.Ref.Implementation],
 			Isolation: e.Config.Plan.Isolation, Others: e.Config.others(a.Ref.Implementation),
 			Namespace: namespace(e.Config.RunID, a), Values: values,
 			Node: e.Node, EchoImage: e.Config.EchoImage, AuditLog: e.Config.AuditLog,
