@@ -94,7 +94,7 @@ func (t *traffic) findSlow() {
 		return
 	}
 	gateway, direct := t.summarize(quiet, false), t.summarize(quiet, true)
-	if !gateway.valid() || direct == nil || gateway.service() == nil || direct.service() == nil {
+	if direct == nil || gateway.service() == nil || direct.service() == nil {
 		return
 	}
 	for _, one := range gateway.rounds { // a stall of the machine does not last for all rounds
@@ -109,11 +109,14 @@ func (t *traffic) findSlow() {
 		result.Evidence{Name: "requests", Text: fmt.Sprintf("%d through the gateway, %d without it", gateway.service().Count, direct.service().Count)})
 }
 
-// quiet is the point with the least load.
+// quiet is the point with the least load, of those that are evidence.
 func (t *traffic) quiet() (point, bool) {
 	var least *point
 	for i := range t.points {
 		p := &t.points[i]
+		if s := t.summarize(*p, false); s == nil || !s.valid() {
+			continue
+		}
 		switch {
 		case least == nil,
 			(p.rate > 0) && (least.rate == 0),

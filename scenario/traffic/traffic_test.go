@@ -113,6 +113,10 @@ func TestSlow(t *testing.T) {
 	}
 	scenariotest.CheckFindings(t, rounds(3*time.Millisecond, 4*time.Millisecond).Result, "slow costly")
 	scenariotest.CheckFindings(t, rounds(300*µs, 4*time.Millisecond).Result)
+	// A quieter point that is no evidence is not looked at.
+	late := made(fixed, false, 0, 500, 300*µs, 0.1)
+	late.result.Verdict = load.AttackerLimited
+	scenariotest.CheckFindings(t, trial(t, late, made(fixed, true, 0, 500, 100*µs, 0), made(one, false, 0, 200, 5*time.Millisecond, 0.5), made(one, true, 0, 9000, 100*µs, 0)).Result, "slow costly")
 }
 
 // What more connections cost the direct path as well is not the gateway's.
