@@ -203,8 +203,12 @@ func (r *restarts) findSockets(s *stepSeen) {
 		r.Find("sockets-silent-"+s.name, result.Costly,
 			fmt.Sprintf("while %s (%s), %d of %d WebSockets went silent without being closed: who waits for messages on them learns it from nobody", s.title, s.often(), len(mute), open), evidence)
 	}
-	text := fmt.Sprintf("while %s (%s), %d of %d WebSockets ended (%s), in the median %s after the event began; another one was open in their place after %s (median)",
-		s.title, s.often(), len(ended), open, words(howOften(ended)), scenario.Seconds(median(s.lived())), scenario.Seconds(median(outages(ended))))
+	lost := fmt.Sprintf("%d of %d WebSockets ended", len(ended), open)
+	if len(ended) > open { // those that were opened in their place ended too
+		lost = fmt.Sprintf("WebSockets ended %d times, where %d were held open", len(ended), open)
+	}
+	text := fmt.Sprintf("while %s (%s), %s (%s), in the median %s after the event began; another one was open in their place after %s (median)",
+		s.title, s.often(), lost, words(howOften(ended)), scenario.Seconds(median(s.lived())), scenario.Seconds(median(outages(ended))))
 	switch {
 	case !s.ends:
 		r.Find("sockets-"+s.name, result.Costly, text+", though no pod of the data plane had to end", evidence)
