@@ -56,3 +56,12 @@ func Plural(n int, word string) string {
 	}
 	return word + "s"
 }
+
+// Total is the sum of counts.
+func Total(counts map[string]int) int {
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}

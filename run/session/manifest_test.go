@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/scenario/scenariotest"
 )
 
 func render(t *testing.T, change map[string]any) []*unstructured.Unstructured {
@@ -27,23 +27,8 @@ func render(t *testing.T, change map[string]any) []*unstructured.Unstructured {
 	return objects
 }
 
-func typed[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) *T {
-	t.Helper()
-	for _, o := range objects {
-		if o.GetKind() == kind {
-			into := new(T)
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
-				t.Fatal(err)
-			}
-			return into
-		}
-	}
-	t.Fatalf("there is no %s", kind)
-	return nil
-}
-
 func TestTheRunnersPod(t *testing.T) {
-	plain := typed[corev1.Pod](t, render(t, nil), "Pod")
+	plain := scenariotest.Typed[corev1.Pod](t, render(t, nil), "Pod")
 	container := plain.Spec.Containers[0]
 	security := container.SecurityContext
 	if !*security.RunAsNonRoot || *security.RunAsUser == 0 || *security.AllowPrivilegeEscalation || len(security.Capabilities.Add) != 0 ||
@@ -55,14 +40,14 @@ func TestTheRunnersPod(t *testing.T) {
 			t.Errorf("without an audit log, the pod mounts %s of its node", v.HostPath.Path)
 		}
 	}
-	fast := typed[corev1.Pod](t, render(t, map[string]any{"Realtime": true}), "Pod").Spec.Containers[0].SecurityContext
+	fast := scenariotest.Typed[corev1.Pod](t, render(t, map[string]any{"Realtime": true}), "Pod").Spec.Containers[0].SecurityContext
 	if len(fast.Capabilities.Add) != 1 || fast.Capabilities.Add[0] != "SYS_NICE" || *fast.AllowPrivilegeEscalation {
 		t.Errorf("with priority, security context %+v", fast)
 	}
 }
 
 func TestTheRunnerReadsTheAuditLogAndWritesNone(t *testing.T) {
-	spec := typed[corev1.Pod](t, render(t, map[string]any{"AuditLog": "/var/log/audit/audit.log", "AuditDir": "/var/log/audit"}), "Pod").Spec
+	spec := scenariotest.Typed[corev1.Pod](t, render(t, map[string]any{"AuditLog": "/var/log/audit/audit.log", "AuditDir": "/var/log/audit"}), "Pod").Spec
 	host := ""
 	for _, v := range spec.Volumes {
 		if v.HostPath != nil {
@@ -88,10 +73,10 @@ func TestTextThatYAMLCouldMisread(t *testing.T) {
 	}
 	for _, token := range []string{"plain", "yes", "12345678", `a"b\c: #`} {
 		objects := render(t, map[string]any{"Config": string(config), "Token": token})
-		if got := typed[corev1.ConfigMap](t, objects, "ConfigMap").Data["config.json"]; got != string(config) {
+		if got := scenariotest.Typed[corev1.ConfigMap](t, objects, "ConfigMap").Data["config.json"]; got != string(config) {
 			t.Errorf("configuration %q, want %q", got, config)
 		}
-		if got := typed[corev1.Secret](t, objects, "Secret").StringData["token"]; got != token {
+		if got := scenariotest.Typed[corev1.Secret](t, objects, "Secret").StringData["token"]; got != token {
 			t.Errorf("token %q, want %q", got, token)
 		}
 	}
@@ -101,7 +86,7 @@ func TestTextThatYAMLCouldMisread(t *testing.T) {
 // holds.
 func TestTheRunnersRights(t *testing.T) {
 	objects := render(t, nil)
-	role := typed[rbacv1.ClusterRole](t, objects, "ClusterRole")
+	role := scenariotest.Typed[rbacv1.ClusterRole](t, objects, "ClusterRole")
 	for _, rule := range role.Rules {
 		for _, resource := range rule.Resources {
 			if resource == "secrets" && !slices.Equal(rule.Verbs, []string{"create", "update", "delete"}) || resource == "pods/exec" || resource == "*" && rule.APIGroups[0] != "gateway.networking.k8s.io" {
@@ -109,9 +94,9 @@ func TestTheRunnersRights(t *testing.T) {
 			}
 		}
 	}
-	binding := typed[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding")
-	pod := typed[corev1.Pod](t, objects, "Pod")
-	account := typed[corev1.ServiceAccount](t, objects, "ServiceAccount")
+	binding := scenariotest.Typed[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding")
+	pod := scenariotest.Typed[corev1.Pod](t, objects, "Pod")
+	account := scenariotest.Typed[corev1.ServiceAccount](t, objects, "ServiceAccount")
 	if s := binding.Subjects; len(s) != 1 || s[0].Name != account.Name || s[0].Namespace != account.Namespace || binding.RoleRef.Name != role.Name ||
 		pod.Spec.ServiceAccountName != account.Name || role.Name != "gatemark-r" {
 		t.Errorf("binding %+v of role %s, account %s/%s", binding, role.Name, account.Namespace, account.Name)
@@ -123,7 +108,7 @@ func TestTheRunnersRights(t *testing.T) {
 func TestTheRightToAskKubelets(t *testing.T) {
 	for _, kubelets := range []bool{false, true} {
 		has := false
-		for _, rule := range typed[rbacv1.ClusterRole](t, render(t, map[string]any{"Kubelets": kubelets}), "ClusterRole").Rules {
+		for _, rule := range scenariotest.Typed[rbacv1.ClusterRole](t, render(t, map[string]any{"Kubelets": kubelets}), "ClusterRole").Rules {
 			has = has || slices.Contains(rule.Resources, "nodes/proxy")
 		}
 		if has != kubelets {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/load"
+	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/stream"
 )
 
@@ -67,7 +68,7 @@ type usersSaw struct {
 	errors   [2]map[string]int
 	examples []string
 	// longest is the longest time in which requests that failed were due less
-	// than errorGap after each other, worst the highest share of errors in 100 ms.
+	// than stream.ErrorGap after each other, worst the highest share of errors in 100 ms.
 	longest time.Duration
 	worst   float64
 }
@@ -78,8 +79,7 @@ type loadTotals struct {
 }
 
 const (
-	errorGap, worstBin = 100 * time.Millisecond, 100 * time.Millisecond
-	maxExamples        = 5
+	maxExamples = 5
 	// The picture shows so long after an event, in such steps.
 	pictureAfter, pictureBin = 30 * time.Second, 250 * time.Millisecond
 )
@@ -139,7 +139,7 @@ func (k *kindSeen) see(hits []stream.Hit, t0 time.Duration, streams []stream.Str
 			continue
 		}
 		saw.requests[fresh(l)]++
-		b := bins[h.Due/worstBin]
+		b := bins[h.Due/stream.WorstBin]
 		b[0]++
 		if wrong {
 			b[1]++
@@ -150,12 +150,12 @@ func (k *kindSeen) see(hits []stream.Hit, t0 time.Duration, streams []stream.Str
 					k.began.Add(h.Ended).UTC().Format("15:04:05.000"), h.What(), streams[l.Stream].Name, l, (h.Ended-t0).Round(time.Millisecond)))
 			}
 		}
-		bins[h.Due/worstBin] = b
+		bins[h.Due/stream.WorstBin] = b
 	}
 	for _, b := range bins {
 		saw.worst = max(saw.worst, float64(b[1])/float64(b[0]))
 	}
-	saw.longest = longestRow(failed)
+	saw.longest = stream.LongestRow(failed)
 	return saw
 }
 
@@ -194,31 +194,10 @@ func (e *event) picture(hits []stream.Hit, lanes []stream.Lane) {
 	}
 }
 
-// longestRow is the longest time in which instants follow each other closely.
-func longestRow(instants []time.Duration) time.Duration {
-	slices.Sort(instants)
-	longest, begin := time.Duration(0), 0
-	for i := range instants {
-		if i > 0 && instants[i]-instants[i-1] > errorGap {
-			begin = i
-		}
-		longest = max(longest, instants[i]-instants[begin])
-	}
-	return longest
-}
-
 // failed is the number of errors.
-func (s *usersSaw) failed() int { return total(s.errors[0]) + total(s.errors[1]) }
+func (s *usersSaw) failed() int { return scenario.Total(s.errors[0]) + scenario.Total(s.errors[1]) }
 
 func (s *usersSaw) all() int { return s.requests[0] + s.requests[1] }
-
-func total(counts map[string]int) int {
-	n := 0
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
 
 // early is how many wrong answers new replicas gave while users were sent to
 // them, by what they were; how many of the new ones did so, and for how long at

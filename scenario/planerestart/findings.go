@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/stream"
 	"github.com/gatemark/gatemark/stat"
 )
 
@@ -85,15 +86,10 @@ func (r *restarts) base() (requests, errors int) {
 }
 
 // beyond reports whether so many errors are more than what happens without an
-// event. Of a Poisson count with the base's mean, less than one in a hundred
-// goes so far beyond it.
+// event.
 func (r *restarts) beyond(saw *usersSaw) bool {
 	n, e := r.base()
-	if e == 0 {
-		return saw.failed() > 0
-	}
-	expected := float64(e) * float64(saw.all()) / float64(max(n, 1))
-	return float64(saw.failed()) > expected+3*math.Sqrt(expected)+1
+	return stream.Beyond(saw.failed(), saw.all(), e, n)
 }
 
 // often says how many events there were: "2 times".
@@ -112,7 +108,7 @@ func (r *restarts) findErrors(s *stepSeen) {
 	r.Find("errors-"+s.name, result.Broken,
 		fmt.Sprintf("while %s (%s), users got %d %s (%s) in %d requests, at %d of %d events: %d on kept connections, %d on new ones; the longest row of errors lasted %s, and in the worst 100 ms %.0f %% of the requests failed",
 			s.title, s.often(), saw.failed(), scenario.Plural(saw.failed(), "error"), words(saw.both()), saw.all(), s.withErrors(), len(s.events),
-			total(saw.errors[0]), total(saw.errors[1]), scenario.Seconds(saw.longest.Seconds()), 100*saw.worst),
+			scenario.Total(saw.errors[0]), scenario.Total(saw.errors[1]), scenario.Seconds(saw.longest.Seconds()), 100*saw.worst),
 		result.Evidence{Name: "first errors of each event", Text: scenario.Excerpt(saw.examples)})
 }
 

@@ -64,8 +64,8 @@ func (r *restarts) stepMetrics(s *stepSeen) {
 	saw := s.sum()
 	r.Metric("events-with-errors-"+s.name, among(result.Count(say("Events with errors"), s.withErrors()), len(s.events)))
 	r.Metric("errors-"+s.name, among(result.Count(say("Errors"), saw.failed()), saw.all()))
-	r.Metric("errors-kept-"+s.name, among(result.Count(say("Errors on kept connections"), total(saw.errors[0])), saw.requests[0]))
-	r.Metric("errors-new-"+s.name, among(result.Count(say("Errors on new connections"), total(saw.errors[1])), saw.requests[1]))
+	r.Metric("errors-kept-"+s.name, among(result.Count(say("Errors on kept connections"), scenario.Total(saw.errors[0])), saw.requests[0]))
+	r.Metric("errors-new-"+s.name, among(result.Count(say("Errors on new connections"), scenario.Total(saw.errors[1])), saw.requests[1]))
 	r.Metric("longest-errors-"+s.name, result.Value(say("Longest row of errors"), "s", saw.longest.Seconds()).Lower())
 	r.Metric("worst-share-"+s.name, result.Value(say("Highest share of errors in 100 ms"), "ratio", saw.worst).Lower())
 	limit := stat.Options{Limit: r.Values.Duration("limit").Seconds()}
@@ -85,7 +85,7 @@ func (r *restarts) stepMetrics(s *stepSeen) {
 	wrong, came := 0, 0
 	for _, e := range s.events {
 		counts, _, _ := e.early()
-		wrong += total(counts)
+		wrong += scenario.Total(counts)
 		came += len(e.replicas)
 	}
 	if came > 0 {
@@ -139,7 +139,7 @@ func (r *restarts) eventTable() result.Table {
 		}
 		backs := s.backs()
 		add(s.name, fmt.Sprintf("%d of %d", s.withErrors(), len(s.events)), count, words(saw.both()),
-			fmt.Sprintf("%d of %d", total(saw.errors[0]), saw.requests[0]), fmt.Sprintf("%d of %d", total(saw.errors[1]), saw.requests[1]),
+			fmt.Sprintf("%d of %d", scenario.Total(saw.errors[0]), saw.requests[0]), fmt.Sprintf("%d of %d", scenario.Total(saw.errors[1]), saw.requests[1]),
 			orDash(saw.failed() > 0, scenario.Seconds(saw.longest.Seconds())), orDash(saw.failed() > 0, fmt.Sprintf("%.0f %%", 100*saw.worst)),
 			orDash(came > 0, fmt.Sprintf("%d of %d", early, came)),
 			orDash(s.name != control, scenario.Seconds(median(backs))), orDash(s.name != control, scenario.Seconds(slices.Max(backs))),
@@ -210,10 +210,10 @@ func (r *restarts) series() {
 			}
 			change = append(change, when)
 			requests = append(requests, float64(e.saw.all()))
-			kept, fresh = append(kept, float64(total(e.saw.errors[0]))), append(fresh, float64(total(e.saw.errors[1])))
+			kept, fresh = append(kept, float64(scenario.Total(e.saw.errors[0]))), append(fresh, float64(scenario.Total(e.saw.errors[1])))
 			longest, worst = append(longest, e.saw.longest.Seconds()), append(worst, e.saw.worst)
 			counts, _, _ := e.early()
-			early = append(early, float64(total(counts)))
+			early = append(early, float64(scenario.Total(counts)))
 			open, lost = append(open, float64(e.sockets)), append(lost, float64(len(e.ended)))
 		}
 	}

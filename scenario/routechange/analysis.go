@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/load"
+	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/stream"
 )
 
@@ -58,7 +59,7 @@ type changeSeen struct {
 	errors, neighbour map[string]int
 	examples          []string
 	// longest is the longest time in which errors followed each other at less
-	// than errorGap, worst the highest share of errors in 100 ms.
+	// than stream.ErrorGap, worst the highest share of errors in 100 ms.
 	longest time.Duration
 	worst   float64
 	// latencies of complete answers, from when the request was due.
@@ -76,10 +77,6 @@ type restSeen struct {
 	stale     int // answers that were right before the last change only
 	latencies []float64
 }
-
-// errorGap is the time without errors that ends a row of them; worstBin the
-// time in which the worst share is looked for.
-const errorGap, worstBin = 100 * time.Millisecond, 100 * time.Millisecond
 
 // maxExamples bounds the examples of one change.
 const maxExamples = 5
@@ -190,16 +187,16 @@ func (k *kindChanges) see(c *stream.Change, hits []stream.Hit) changeSeen {
 		if h.Status != 0 {
 			seen.latencies = append(seen.latencies, (h.Ended - h.Due).Seconds())
 		}
-		bin := bins[(h.Due-c.T0)/worstBin]
+		bin := bins[(h.Due-c.T0)/stream.WorstBin]
 		bin[0]++
 		if shows == stream.ShowsWrong {
 			bin[1]++
 			failed = append(failed, h.Ended)
 			k.takeError(&seen, h, l)
 		}
-		bins[(h.Due-c.T0)/worstBin] = bin
+		bins[(h.Due-c.T0)/stream.WorstBin] = bin
 	}
-	seen.longest = longestRow(failed)
+	seen.longest = stream.LongestRow(failed)
 	for _, bin := range bins {
 		seen.worst = max(seen.worst, float64(bin[1])/float64(bin[0]))
 	}
@@ -257,34 +254,13 @@ func (k *kindChanges) isNeighbour(l stream.Lane) bool {
 	return l.Stream == len(k.streams)-1 && k.kind.name != controlKind
 }
 
-// longestRow is the longest time in which instants follow each other closely.
-func longestRow(instants []time.Duration) time.Duration {
-	slices.Sort(instants)
-	longest, begin := time.Duration(0), 0
-	for i := range instants {
-		if i > 0 && instants[i]-instants[i-1] > errorGap {
-			begin = i
-		}
-		longest = max(longest, instants[i]-instants[begin])
-	}
-	return longest
-}
-
 // neverInForce lists the effects that did not come.
 func (s *changeSeen) neverInForce() []stream.Effect {
 	return slices.DeleteFunc(slices.Clone(s.effects), func(e stream.Effect) bool { return e.Good >= 0 })
 }
 
 // failed is the number of errors of one change, its neighbour's among them.
-func (s *changeSeen) failed() int { return total(s.errors) + total(s.neighbour) }
-
-func total(counts map[string]int) int {
-	n := 0
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
+func (s *changeSeen) failed() int { return scenario.Total(s.errors) + scenario.Total(s.neighbour) }
 
 // sum adds up counts over all changes.
 func (k *kindChanges) sum(of func(*changeSeen) map[string]int) map[string]int {

@@ -95,12 +95,12 @@ func (k *kindChanges) often() string {
 
 func (r *routeChanges) findErrors(k *kindChanges) {
 	errors, requests := k.errors(), k.requests()
-	if n := total(errors); n > 0 && r.beyond(k, n) {
+	if n := scenario.Total(errors); n > 0 && r.beyond(k, n) {
 		longest, worst := time.Duration(0), 0.0
 		for i := range k.seen {
 			longest, worst = max(longest, k.seen[i].longest), max(worst, k.seen[i].worst)
 		}
-		affected := k.affected(func(s *changeSeen) bool { return total(s.errors) > 0 })
+		affected := k.affected(func(s *changeSeen) bool { return scenario.Total(s.errors) > 0 })
 		r.Find("errors-"+k.kind.name, result.Broken,
 			fmt.Sprintf("while %s (%s), users got %d %s (%s) in %d requests, at %d of %d changes; the longest row of errors lasted %s, and in the worst 100 ms %.0f %% of the requests failed",
 				k.kind.title, k.often(), n, scenario.Plural(n, "error"), strings.Join(scenario.Tally(errors, "%d× %s"), ", "), requests, affected, len(k.seen), scenario.Seconds(longest.Seconds()), 100*worst),
@@ -110,11 +110,11 @@ func (r *routeChanges) findErrors(k *kindChanges) {
 
 func (r *routeChanges) findNeighbour(k *kindChanges) {
 	errors := k.neighbourErrors()
-	n := total(errors)
+	n := scenario.Total(errors)
 	if n == 0 || !r.beyond(k, n) {
 		return
 	}
-	affected := k.affected(func(s *changeSeen) bool { return total(s.neighbour) > 0 })
+	affected := k.affected(func(s *changeSeen) bool { return scenario.Total(s.neighbour) > 0 })
 	r.Find("neighbour-"+k.kind.name, result.Broken,
 		fmt.Sprintf("while %s (%s), users of a route that nobody changed got %d %s (%s), at %d of %d changes: others suffer from the change",
 			k.kind.title, k.often(), n, scenario.Plural(n, "error"), strings.Join(scenario.Tally(errors, "%d× %s"), ", "), affected, len(k.seen)),

@@ -57,7 +57,7 @@ func (r *routeChanges) metrics() {
 		changes += len(k.seen)
 		affected += k.withErrors()
 		requests += k.requests()
-		errors += total(k.errors()) + total(k.neighbourErrors())
+		errors += scenario.Total(k.errors()) + scenario.Total(k.neighbourErrors())
 		if k.kind.lasts == 0 {
 			good = append(good, k.goodSeconds()...)
 		}
@@ -94,9 +94,9 @@ func noneIn(n int) string {
 func (r *routeChanges) kindMetrics(k *kindChanges) {
 	name := k.kind.name
 	say := func(what string) string { return what + ", " + name }
-	r.Metric("errors-"+name, among(result.Count(say("Errors during changes"), total(k.errors())), k.requests()))
+	r.Metric("errors-"+name, among(result.Count(say("Errors during changes"), scenario.Total(k.errors())), k.requests()))
 	r.Metric("changes-with-errors-"+name, among(result.Count(say("Changes with errors"), k.withErrors()), len(k.seen)))
-	r.Metric("neighbour-errors-"+name, among(result.Count(say("Errors of the route that nobody changed"), total(k.neighbourErrors())), k.requests()))
+	r.Metric("neighbour-errors-"+name, among(result.Count(say("Errors of the route that nobody changed"), scenario.Total(k.neighbourErrors())), k.requests()))
 	r.Metric("stale-"+name, result.Count(say("Old answers after the new version was there"), k.stale()).Lower())
 	longest, worst := time.Duration(0), 0.0
 	for i := range k.seen {
@@ -141,28 +141,23 @@ func (r *routeChanges) baseWithout(kind *kindChanges) (requests, errors int) {
 			continue
 		}
 		requests += k.rest.requests
-		errors += total(k.rest.errors)
+		errors += scenario.Total(k.rest.errors)
 		if k.kind.name == controlKind {
 			requests += k.requests()
-			errors += total(k.errors())
+			errors += scenario.Total(k.errors())
 		}
 	}
 	return requests, errors
 }
 
 // beyond reports whether a kind has so many errors that they are more than what
-// happens without its changes. Of a Poisson count with the base's mean, less
-// than one in a hundred goes so far beyond it.
+// happens without its changes.
 func (r *routeChanges) beyond(k *kindChanges, errors int) bool {
 	n, e := r.baseWithout(k)
 	if n == 0 { // it is alone
 		n, e = r.base()
 	}
-	if e == 0 {
-		return errors > 0
-	}
-	expected := float64(e) * float64(k.requests()) / float64(max(n, 1))
-	return float64(errors) > expected+3*math.Sqrt(expected)+1
+	return stream.Beyond(errors, k.requests(), e, n)
 }
 
 // table answers which changes cause errors.
@@ -184,8 +179,8 @@ func (r *routeChanges) row(k *kindChanges) []string {
 		return []string{k.kind.name, "not served before the first change", "", "", "", "", "", "", "", ""}
 	}
 	errors, requests := k.errors(), k.requests()
-	count := fmt.Sprintf("%d of %d", total(errors), requests)
-	if total(errors) == 0 && requests > 0 {
+	count := fmt.Sprintf("%d of %d", scenario.Total(errors), requests)
+	if scenario.Total(errors) == 0 && requests > 0 {
 		count = fmt.Sprintf("0 of %d (below %.2g %%)", requests, 100*stat.RuleOfThree(requests))
 	}
 	longest := time.Duration(0)
@@ -203,7 +198,7 @@ func (r *routeChanges) row(k *kindChanges) []string {
 	}
 	return []string{
 		k.kind.name, fmt.Sprintf("%d of %d", k.withErrors(), len(k.seen)), count, strings.Join(scenario.Tally(errors, "%d× %s"), ", "),
-		row, fmt.Sprintf("%d errors", total(k.neighbourErrors())), median, slowest, quantile99(k.latenciesAtChange()), quantile99(k.rest.latencies),
+		row, fmt.Sprintf("%d errors", scenario.Total(k.neighbourErrors())), median, slowest, quantile99(k.latenciesAtChange()), quantile99(k.rest.latencies),
 	}
 }
 
@@ -258,8 +253,8 @@ func (r *routeChanges) series() {
 			api = append(api, s.Answered.Seconds())
 			first = append(first, inSeconds(stream.Anywhere(s.effects)))
 			good = append(good, inSeconds(stream.Everywhere(s.effects, func(e *stream.Effect) time.Duration { return e.Good })))
-			requests, errors = append(requests, float64(s.requests)), append(errors, float64(total(s.errors)))
-			neighbour, stale = append(neighbour, float64(total(s.neighbour))), append(stale, float64(s.stale))
+			requests, errors = append(requests, float64(s.requests)), append(errors, float64(scenario.Total(s.errors)))
+			neighbour, stale = append(neighbour, float64(scenario.Total(s.neighbour))), append(stale, float64(s.stale))
 			longest, worst = append(longest, s.longest.Seconds()), append(worst, s.worst)
 		}
 	}
@@ -332,7 +327,7 @@ const pictured = 5
 func (r *routeChanges) figures() {
 	shown := r.changed()
 	slices.SortStableFunc(shown, func(a, b *kindChanges) int {
-		return total(b.errors()) + total(b.neighbourErrors()) - total(a.errors()) - total(a.neighbourErrors())
+		return scenario.Total(b.errors()) + scenario.Total(b.neighbourErrors()) - scenario.Total(a.errors()) - scenario.Total(a.neighbourErrors())
 	})
 	shown = shown[:min(len(shown), pictured)]
 	for _, k := range r.measured() {

@@ -322,7 +322,7 @@ func TestLongestRow(t *testing.T) {
 	}{
 		{nil, 0}, {at(5 * ms), 0}, {at(0, 50*ms, 120*ms), 120 * ms}, {at(300*ms, 0, 90*ms, 350*ms, 410*ms), 110 * ms},
 	} {
-		if got := longestRow(c.instants); got != c.want {
+		if got := stream.LongestRow(c.instants); got != c.want {
 			t.Errorf("%v: %s, want %s", c.instants, got, c.want)
 		}
 	}

@@ -48,7 +48,7 @@ func (t *traffic) findErrors() {
 	for _, p := range t.points {
 		s := t.summarize(p, false)
 		if beside := t.summarize(p, true); beside != nil {
-			direct += total(beside.errors())
+			direct += scenario.Total(beside.errors())
 		}
 		requests += int(s.counts.Requests())
 		for class, n := range s.errors() {
@@ -56,7 +56,7 @@ func (t *traffic) findErrors() {
 			lines = append(lines, fmt.Sprintf("%s: %d times %s among %d", p, n, class, s.counts.Requests()))
 		}
 	}
-	n := total(errors)
+	n := scenario.Total(errors)
 	if n == 0 || direct >= n {
 		return
 	}

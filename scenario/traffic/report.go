@@ -51,7 +51,7 @@ func (t *traffic) metrics() {
 	errors, requests, sent := 0, 0, 0
 	for _, p := range t.points {
 		s := t.summarize(p, false)
-		errors += total(s.errors())
+		errors += scenario.Total(s.errors())
 		requests += int(s.counts.Requests())
 		t.pointMetrics(s)
 	}

@@ -109,13 +109,6 @@ func (s *summary) errors() map[string]int {
 }
 
 // total adds counts up.
-func total(counts map[string]int) int {
-	n := 0
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
 
 // closed are the points of the gateway's closed loops with a payload, by
 // connections; only those that are evidence.

@@ -56,7 +56,7 @@ func perSecond(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
 // errorWords are counts of requests: a share would hide a few.
 func errorWords(s *summary) string {
 	errors := s.errors()
-	if n := total(errors); n > 0 {
+	if n := scenario.Total(errors); n > 0 {
 		return fmt.Sprintf("%d of %d (%s)", n, s.counts.Requests(), strings.Join(scenario.Tally(errors, "%d× %s"), ", "))
 	}
 	return fmt.Sprintf("0 of %d", s.counts.Requests())
