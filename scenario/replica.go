@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -85,22 +87,66 @@ func (t *Trial) WaitGateway(ctx context.Context, name string) (*gatewayv1.Gatewa
 	if t.Target.Address != "" {
 		wait = kube.WaitGatewayWithoutAddress
 	}
+	stop := t.tellWords(name)
 	gw, err := wait(ctx, t.Kube, client.ObjectKey{Namespace: t.Namespace, Name: name})
+	stop()
 	if err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return gw, err
 	}
-	if words := t.podWords(name); words != "" {
+	if words := t.podWords(context.Background(), name); words != "" {
 		err = fmt.Errorf("%w; %s", err, words)
 	}
 	return gw, err
 }
 
-// wordsLimit bounds what is asked after a wait is over.
-const wordsLimit = 5 * time.Second
+// GatewayAddress waits for the trial's Gateway, at most StageLimit, and returns
+// its first address with a listener's port.
+func (t *Trial) GatewayAddress(ctx context.Context, port int32) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, StageLimit)
+	defer cancel()
+	gateway, err := t.WaitGateway(ctx, GatewayName)
+	if err != nil {
+		return "", GatewayError(err)
+	}
+	addresses, err := t.Addresses(gateway)
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(addresses[0], strconv.Itoa(int(port))), nil
+}
+
+// wordsLimit bounds what is asked of pods, and wordsEvery is how often that is
+// done while a Gateway is waited for.
+const (
+	wordsLimit = 5 * time.Second
+	wordsEvery = 10 * time.Second
+)
+
+// tellWords says every so often what a Gateway's pods lack, until it is
+// stopped: nobody need wait for the limit to hear of an image that is missing.
+func (t *Trial) tellWords(gateway string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var told sync.WaitGroup
+	told.Go(func() {
+		tick := time.NewTicker(wordsEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if words := t.podWords(ctx, gateway); words != "" && ctx.Err() == nil {
+				t.Progress("waiting for the Gateway; %s", words)
+			}
+		}
+	})
+	return func() { cancel(); told.Wait() }
+}
 
 // podWords are those of both planes' pods, as far as they can be had.
-func (t *Trial) podWords(gateway string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), wordsLimit)
+func (t *Trial) podWords(ctx context.Context, gateway string) string {
+	ctx, cancel := context.WithTimeout(ctx, wordsLimit)
 	defer cancel()
 	planes, err := t.ControlPlanes()
 	if err != nil {

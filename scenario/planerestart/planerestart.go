@@ -6,13 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/stream"
@@ -95,7 +90,8 @@ func (r *restarts) run(ctx context.Context) error {
 	if err := r.makeRoutes(ctx); err != nil {
 		return scenario.Invalid{Reason: err}
 	}
-	if err := r.findAddress(ctx); err != nil {
+	var err error
+	if r.address, err = r.GatewayAddress(ctx, scenario.ListenerPort); err != nil {
 		return err
 	}
 	watch := scenario.WatchSelf()
@@ -129,17 +125,6 @@ func (r *restarts) unsupported() error {
 		return nil
 	}
 	return scenario.Unsupported{Reason: errors.Join(reasons...)}
-}
-
-func (r *restarts) findAddress(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, scenario.StageLimit)
-	defer cancel()
-	gateway, err := kube.WaitGateway(ctx, r.Kube, client.ObjectKey{Namespace: r.Namespace, Name: scenario.GatewayName})
-	if err != nil {
-		return scenario.GatewayError(err)
-	}
-	r.address = net.JoinHostPort(gateway.Status.Addresses[0].Value, strconv.Itoa(scenario.ListenerPort))
-	return nil
 }
 
 func (r *restarts) options() stream.Options {

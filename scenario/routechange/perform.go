@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -81,13 +79,8 @@ func (r *routeChanges) perform(ctx context.Context, c *changing, seen *kindChang
 func (r *routeChanges) endpoints(ctx context.Context, streams []stream.Stream) (map[int32][]stream.Endpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, scenario.StageLimit)
 	defer cancel()
-	gateway, err := r.WaitGateway(ctx, scenario.GatewayName)
-	if err != nil {
+	if _, err := r.WaitGateway(ctx, scenario.GatewayName); err != nil {
 		return nil, scenario.GatewayError(err)
-	}
-	addresses, err := r.Addresses(gateway)
-	if err != nil {
-		return nil, err
 	}
 	all := map[int32][]stream.Endpoint{}
 	for i := range streams {
@@ -96,7 +89,10 @@ func (r *routeChanges) endpoints(ctx context.Context, streams []stream.Stream) (
 			continue
 		}
 		if r.Values.String("through") == "address" {
-			address := net.JoinHostPort(addresses[0], strconv.Itoa(int(port)))
+			address, err := r.GatewayAddress(ctx, port)
+			if err != nil {
+				return nil, err
+			}
 			all[port] = []stream.Endpoint{{Name: "the Gateway's address", Address: address}}
 			continue
 		}

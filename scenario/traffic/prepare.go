@@ -77,7 +77,6 @@ func (t *traffic) countCPUs(ctx context.Context) (int, error) {
 
 // through is the address that stands for the gateway.
 func (t *traffic) through(ctx context.Context) (string, error) {
-	port := strconv.Itoa(scenario.ListenerPort)
 	switch replica := t.stage.Replicas[0]; t.Values.String("through") {
 	case "replica":
 		return replica.Address().String(), nil
@@ -90,13 +89,9 @@ func (t *traffic) through(ctx context.Context) (string, error) {
 		if _, err := netip.ParseAddr(service.Spec.ClusterIP); err != nil {
 			return "", scenario.Unsupported{Reason: fmt.Errorf("service %s of the Gateway has no address of its own in the cluster (%q)", replica.Service, service.Spec.ClusterIP)}
 		}
-		return net.JoinHostPort(service.Spec.ClusterIP, port), nil
+		return net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(scenario.ListenerPort)), nil
 	}
-	gateway, err := kube.WaitGateway(ctx, t.Kube, client.ObjectKey{Namespace: t.Namespace, Name: scenario.GatewayName})
-	if err != nil {
-		return "", scenario.GatewayError(err)
-	}
-	return net.JoinHostPort(gateway.Status.Addresses[0].Value, port), nil
+	return t.GatewayAddress(ctx, scenario.ListenerPort)
 }
 
 // waitServed asks until the route is served there.
