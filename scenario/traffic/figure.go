@@ -5,6 +5,7 @@ import (
 
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 func (t *traffic) figures() {
@@ -106,8 +107,8 @@ func (t *traffic) cpuFigure() {
 		return
 	}
 	var curves []curve
-	for _, c := range consumers {
-		curves = append(curves, curve{c.name, c.title, "1", false, func(s *summary) float64 { return s.cores(c.of) }})
+	for _, c := range attack.Consumers {
+		curves = append(curves, curve{c.Name, c.Title, "1", false, func(s *summary) float64 { return s.cores(c.Of) }})
 	}
 	lines := t.draw("cpu-at-rate", "CPUs in use at a fixed rate", "rate asked", "1/s", points, func(p point) float64 { return float64(p.rate) }, curves)
 	kind := "line"

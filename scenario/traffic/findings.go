@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 // The thresholds of the findings.
@@ -72,9 +73,9 @@ func (t *traffic) findConnections() {
 	var accepted, expected, requests int64
 	for _, one := range t.seen {
 		if !one.direct {
-			accepted += one.received.Accepted
+			accepted += one.Received.Accepted
 			expected += int64(one.point.connections)
-			requests += one.received.Requests
+			requests += one.Received.Requests
 		}
 	}
 	if requests == 0 || float64(accepted-expected) < connectionShare*float64(requests) {
@@ -99,7 +100,7 @@ func (t *traffic) findSlow() {
 	}
 	for _, one := range gateway.rounds { // a stall of the machine does not last for all rounds
 		other := t.partner(one)
-		if one.result.ServiceTime == nil || other == nil || other.result.ServiceTime == nil || one.result.ServiceTime.P50-other.result.ServiceTime.P50 <= slowBy {
+		if one.Result.ServiceTime == nil || other == nil || other.Result.ServiceTime == nil || one.Result.ServiceTime.P50-other.Result.ServiceTime.P50 <= slowBy {
 			return
 		}
 	}
@@ -168,22 +169,22 @@ func (t *traffic) findOneCore() {
 			concurrent = append(concurrent, s)
 		}
 	}
-	if len(concurrent) < 2 || t.Meter == nil && math.IsNaN(concurrent[0].cores(use.gateway)) {
+	if len(concurrent) < 2 || t.Meter == nil && math.IsNaN(concurrent[0].cores(attack.Use.Gateway)) {
 		return
 	}
-	if t.cpus < oneCoreCPUs {
-		t.Note("Whether the data plane can use more than one core cannot be told on %d CPUs, which it shares with attackers and backends: it takes %d.", t.cpus, oneCoreCPUs)
+	if t.CPUs < oneCoreCPUs {
+		t.Note("Whether the data plane can use more than one core cannot be told on %d CPUs, which it shares with attackers and backends: it takes %d.", t.CPUs, oneCoreCPUs)
 		return
 	}
 	least, most := math.Inf(1), 0.0
 	var lines []string
 	for _, s := range concurrent {
-		cores, idle := s.cores(use.gateway), float64(t.cpus)-s.cores(func(u use) float64 { return u.all })
+		cores, idle := s.cores(attack.Use.Gateway), float64(t.CPUs)-s.cores(func(u attack.Use) float64 { return u.All })
 		if !(cores >= oneCoreLeast && cores <= oneCoreMost && idle >= idleCores) {
 			return
 		}
 		least, most = math.Min(least, s.rate()), math.Max(most, s.rate())
-		lines = append(lines, fmt.Sprintf("%s: %.0f/s with %.2f CPUs, %.2f of %d idle", s.point, s.rate(), cores, idle, t.cpus))
+		lines = append(lines, fmt.Sprintf("%s: %.0f/s with %.2f CPUs, %.2f of %d idle", s.point, s.rate(), cores, idle, t.CPUs))
 	}
 	if most > flat*least {
 		return

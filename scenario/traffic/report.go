@@ -7,6 +7,7 @@ import (
 	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 // doubtLimit is the share of the gateway's measurements that may be no evidence.
@@ -42,8 +43,8 @@ func (t *traffic) metrics() {
 	}
 	if top := best(all); top != nil {
 		t.Metric("max-throughput", ofRounds(result.Value("Highest throughput of a closed loop", "1/s", top.rate()), top).Higher())
-		t.metric("cpu-per-million", "CPU time of the data plane for a million requests, at the highest throughput", "s", top.cost(use.gateway), top)
-		t.metric("gateway-share", "Share of all CPU time that the data plane used, at the highest throughput", "ratio", top.cores(use.gateway)/top.cores(func(u use) float64 { return u.all }), top)
+		t.metric("cpu-per-million", "CPU time of the data plane for a million requests, at the highest throughput", "s", top.cost(attack.Use.Gateway), top)
+		t.metric("gateway-share", "Share of all CPU time that the data plane used, at the highest throughput", "ratio", top.cores(attack.Use.Gateway)/top.cores(func(u attack.Use) float64 { return u.All }), top)
 	}
 	if loops := t.closed(t.payloads()[0]); len(loops) > 1 {
 		t.Metric("knee", result.Count("Connections from which on the throughput is within 5 % of the highest", knee(loops).point.connections))
@@ -57,13 +58,13 @@ func (t *traffic) metrics() {
 	}
 	for _, one := range t.seen {
 		if !one.direct {
-			sent += int(one.sent)
+			sent += int(one.Sent)
 		}
 	}
 	m := result.Count("Requests through the gateway that failed", errors)
 	m.N = requests
 	t.Metric("errors", m.Lower())
-	t.Metric("requests-sent", result.Count("Requests sent to the gateway in all, warm-ups and first checks too: what its own counter must say", sent+t.checks))
+	t.Metric("requests-sent", result.Count("Requests sent to the gateway in all, warm-ups and first checks too: what its own counter must say", sent+t.Checks))
 }
 
 // metric leaves out what nobody knows.
@@ -77,7 +78,7 @@ func (t *traffic) metric(name, title, unit string, v float64, s *summary) {
 // thought of it.
 func ofRounds(m result.Metric, s *summary) result.Metric {
 	m.N = len(s.rounds)
-	if s.verdict != fine {
+	if s.verdict != attack.Fine {
 		m.Warnings = append(m.Warnings, string(s.verdict))
 	}
 	return m
@@ -93,14 +94,14 @@ func (t *traffic) pointMetrics(s *summary) {
 	if l := s.service(); l != nil {
 		t.Metric("service-"+key, withVerdict(distribution("Service time"+of, l), s))
 	}
-	for _, c := range consumers {
-		t.metric("cpu-"+c.name+"-"+key, "CPU time for a million requests, "+c.title+of, "s", s.cost(c.of), s)
+	for _, c := range attack.Consumers {
+		t.metric("cpu-"+c.Name+"-"+key, "CPU time for a million requests, "+c.Title+of, "s", s.cost(c.Of), s)
 	}
-	t.metric("memory-"+key, "Largest working set of the data plane"+of, "B", s.median(func(one *seen) float64 { return one.use.memory }), s)
+	t.metric("memory-"+key, "Largest working set of the data plane"+of, "B", s.median(func(one *seen) float64 { return one.Use.Memory }), s)
 }
 
 func withVerdict(m result.Metric, s *summary) result.Metric {
-	if s.verdict != fine {
+	if s.verdict != attack.Fine {
 		m.Warnings = append(m.Warnings, string(s.verdict))
 	}
 	return m
@@ -118,9 +119,9 @@ func distribution(title string, s *load.Summary) result.Metric {
 // notes say what must be known of the machine and the way.
 func (t *traffic) notes() {
 	t.Note("Requests went to %s (through: %s), the direct ones to %d %s of the backend. The node that measures has %d CPUs.",
-		t.gateway, t.Values.String("through"), len(t.backends), scenario.Plural(len(t.backends), "pod"), t.cpus)
-	if t.scale != 1 {
-		t.Note("The rates are for a machine with %d CPUs and were multiplied by %d/%d.", t.Values.Int("ratesFor"), t.cpus, t.Values.Int("ratesFor"))
+		t.Gateway, t.Values.String("through"), len(t.Backends), scenario.Plural(len(t.Backends), "pod"), t.CPUs)
+	if t.Scale() != 1 {
+		t.Note("The rates are for a machine with %d CPUs and were multiplied by %d/%d.", t.Values.Int("ratesFor"), t.CPUs, t.Values.Int("ratesFor"))
 	}
 	if t.Meter == nil {
 		t.Note("Use of resources was not observed: there is no CPU time in this trial.")
@@ -131,11 +132,11 @@ func (t *traffic) notes() {
 		all = append(all, t.closed(payload)...)
 	}
 	if top := best(all); top != nil {
-		whole := top.cores(func(u use) float64 { return u.all })
-		share := func(of func(use) float64) string {
+		whole := top.cores(func(u attack.Use) float64 { return u.All })
+		share := func(of func(attack.Use) float64) string {
 			return strconv.FormatFloat(100*top.cores(of)/whole, 'f', 0, 64) + " %"
 		}
 		t.Note("At the highest throughput %.2f of %d CPUs were used: %s of that by the data plane, %s by attackers, %s by backends. Where these share a node, a gateway with CPUs of its own carries more.",
-			whole, t.cpus, share(use.gateway), share(func(u use) float64 { return u.attackers }), share(func(u use) float64 { return u.backends }))
+			whole, t.CPUs, share(attack.Use.Gateway), share(func(u attack.Use) float64 { return u.Attackers }), share(func(u attack.Use) float64 { return u.Backends }))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gatemark/gatemark/load"
+	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 // A summary is all rounds of a point on one way. Those that are no evidence are
@@ -14,7 +15,7 @@ type summary struct {
 	direct bool
 	rounds []*seen
 	// verdict is that of the rounds that count: the first one's if none is valid.
-	verdict verdict
+	verdict attack.Verdict
 	// counts are all rounds together: histograms are merged, never averaged.
 	counts load.Counts
 }
@@ -22,7 +23,7 @@ type summary struct {
 // summarize puts the rounds of a point together, or returns nil where there are
 // none.
 func (t *traffic) summarize(p point, direct bool) *summary {
-	s := &summary{point: p, direct: direct, verdict: fine}
+	s := &summary{point: p, direct: direct, verdict: attack.Fine}
 	var doubtful []*seen
 	for _, one := range t.seen {
 		if one.point != p || one.direct != direct {
@@ -38,10 +39,10 @@ func (t *traffic) summarize(p point, direct bool) *summary {
 		s.rounds = doubtful
 	}
 	for _, one := range s.rounds {
-		if s.verdict == fine {
-			s.verdict = one.verdict
+		if s.verdict == attack.Fine {
+			s.verdict = one.Verdict
 		}
-		s.counts.Merge(&one.counts)
+		s.counts.Merge(&one.Counts)
 	}
 	if len(s.rounds) == 0 {
 		return nil
@@ -50,7 +51,7 @@ func (t *traffic) summarize(p point, direct bool) *summary {
 }
 
 // valid reports whether the summary is evidence about the gateway.
-func (s *summary) valid() bool { return s.verdict == fine || s.verdict == notCarried }
+func (s *summary) valid() bool { return s.verdict.Valid() }
 
 // median of what a round tells; of an even number the mean of the two in the
 // middle. NaN where any is unknown.
@@ -68,17 +69,17 @@ func (s *summary) median(of func(*seen) float64) float64 {
 
 // rate is the achieved one.
 func (s *summary) rate() float64 {
-	return s.median(func(one *seen) float64 { return one.result.AchievedRate })
+	return s.median(func(one *seen) float64 { return one.Result.AchievedRate })
 }
 
 // cores is how many CPUs something used, on average.
-func (s *summary) cores(of func(use) float64) float64 {
-	return s.median(func(one *seen) float64 { return of(one.use) / one.use.seconds })
+func (s *summary) cores(of func(attack.Use) float64) float64 {
+	return s.median(func(one *seen) float64 { return of(one.Use) / one.Use.Seconds })
 }
 
 // cost is CPU time for a million requests, in seconds.
-func (s *summary) cost(of func(use) float64) float64 {
-	return s.median(func(one *seen) float64 { return perMillion(of(one.use), sent(&one.counts)) })
+func (s *summary) cost(of func(attack.Use) float64) float64 {
+	return s.median(func(one *seen) float64 { return attack.PerMillion(of(one.Use), attack.Sent(&one.Counts)) })
 }
 
 // latency is from when requests were due, service from when they were sent; of
@@ -107,8 +108,6 @@ func (s *summary) errors() map[string]int {
 	}
 	return all
 }
-
-// total adds counts up.
 
 // closed are the points of the gateway's closed loops with a payload, by
 // connections; only those that are evidence.

@@ -10,6 +10,7 @@ import (
 	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 func (t *traffic) tables() {
@@ -65,19 +66,19 @@ func errorWords(s *summary) string {
 // costTable has what a million requests cost, by whom.
 func (t *traffic) costTable() result.Table {
 	table := result.Table{Name: "cost", Title: "CPU seconds for a million requests", Columns: []string{"Point", "Way"}}
-	for _, c := range consumers {
-		table.Columns = append(table.Columns, c.title)
+	for _, c := range attack.Consumers {
+		table.Columns = append(table.Columns, c.Title)
 	}
 	table.Columns = append(table.Columns, "data plane, CPUs", "all, CPUs", "data plane, MiB")
 	for _, p := range t.points {
 		for _, direct := range []bool{false, true} {
 			s := t.summarize(p, direct)
 			row := []string{p.String(), way(direct)}
-			for _, c := range consumers {
-				row = append(row, known("%.1f", s.cost(c.of)))
+			for _, c := range attack.Consumers {
+				row = append(row, known("%.1f", s.cost(c.Of)))
 			}
-			table.Rows = append(table.Rows, append(row, known("%.2f", s.cores(use.gateway)), known("%.2f", s.cores(func(u use) float64 { return u.all })),
-				known("%.1f", s.median(func(one *seen) float64 { return one.use.memory })/(1<<20))))
+			table.Rows = append(table.Rows, append(row, known("%.2f", s.cores(attack.Use.Gateway)), known("%.2f", s.cores(func(u attack.Use) float64 { return u.All })),
+				known("%.1f", s.median(func(one *seen) float64 { return one.Use.Memory })/(1<<20))))
 		}
 	}
 	return table
@@ -107,12 +108,12 @@ func (t *traffic) rawTable() result.Table {
 				if one.point != p || one.direct != direct {
 					continue
 				}
-				dest, l := t.Target.Treatment, one.result.Latency
+				dest, l := t.Target.Treatment, one.Result.Latency
 				if direct {
 					dest = "direct"
 				}
 				table.Rows = append(table.Rows, []string{dest, strconv.Itoa(p.rate), strconv.Itoa(p.connections), duration, strconv.Itoa(p.payload),
-					fmt.Sprintf("%.2fqps", one.result.AchievedRate), milliseconds(l, p50), milliseconds(l, p90), milliseconds(l, p99)})
+					fmt.Sprintf("%.2fqps", one.Result.AchievedRate), milliseconds(l, p50), milliseconds(l, p90), milliseconds(l, p99)})
 			}
 		}
 	}
@@ -124,8 +125,8 @@ func (t *traffic) doubts() result.Table {
 	table := result.Table{Name: "verdicts", Title: "Measurements that are not plainly the gateway's", Columns: []string{"Point", "Way", "Round", "Verdict", "Why"}}
 	for _, p := range t.points {
 		for _, one := range t.seen {
-			if one.point == p && one.verdict != fine {
-				table.Rows = append(table.Rows, []string{p.String(), way(one.direct), strconv.Itoa(one.round + 1), string(one.verdict), strings.Join(one.reasons, "; ")})
+			if one.point == p && one.Verdict != attack.Fine {
+				table.Rows = append(table.Rows, []string{p.String(), way(one.direct), strconv.Itoa(one.round + 1), string(one.Verdict), strings.Join(one.Reasons, "; ")})
 			}
 		}
 	}
@@ -139,22 +140,22 @@ func (t *traffic) series() {
 	times := map[string]result.Numbers{}
 	cpu := map[string]result.Numbers{}
 	for _, one := range t.seen {
-		at, round = append(at, one.at), append(round, float64(one.round+1))
-		ways, verdicts = append(ways, way(one.direct)), append(verdicts, string(one.verdict))
+		at, round = append(at, one.At), append(round, float64(one.round+1))
+		ways, verdicts = append(ways, way(one.direct)), append(verdicts, string(one.Verdict))
 		connections, rate, payload = append(connections, float64(one.point.connections)), append(rate, float64(one.point.rate)), append(payload, float64(one.point.payload))
-		achieved, requests = append(achieved, one.result.AchievedRate), append(requests, float64(one.result.Requests))
-		sent, received, accepted = append(sent, float64(one.sent)), append(received, float64(one.received.Requests)), append(accepted, float64(one.received.Accepted))
+		achieved, requests = append(achieved, one.Result.AchievedRate), append(requests, float64(one.Result.Requests))
+		sent, received, accepted = append(sent, float64(one.Sent)), append(received, float64(one.Received.Requests)), append(accepted, float64(one.Received.Accepted))
 		n := int64(0)
-		for _, count := range one.result.Errors {
+		for _, count := range one.Result.Errors {
 			n += count
 		}
-		failed, memory = append(failed, float64(n)), append(memory, one.use.memory)
+		failed, memory = append(failed, float64(n)), append(memory, one.Use.Memory)
 		for _, q := range quantiles {
-			times["latency-"+q.name] = append(times["latency-"+q.name], orNaN(one.result.Latency, q.of))
-			times["service-"+q.name] = append(times["service-"+q.name], orNaN(one.result.ServiceTime, q.of))
+			times["latency-"+q.name] = append(times["latency-"+q.name], orNaN(one.Result.Latency, q.of))
+			times["service-"+q.name] = append(times["service-"+q.name], orNaN(one.Result.ServiceTime, q.of))
 		}
-		for _, c := range consumers {
-			cpu[c.name] = append(cpu[c.name], c.of(one.use))
+		for _, c := range attack.Consumers {
+			cpu[c.Name] = append(cpu[c.Name], c.Of(one.Use))
 		}
 	}
 	columns := []result.Column{
@@ -169,8 +170,8 @@ func (t *traffic) series() {
 			columns = append(columns, result.Column{Name: kind + q.name, Unit: "s", Values: times[kind+q.name]})
 		}
 	}
-	for _, c := range consumers {
-		columns = append(columns, result.Column{Name: "cpu-" + c.name, Title: "CPU time, " + c.title, Unit: "s", Values: cpu[c.name]})
+	for _, c := range attack.Consumers {
+		columns = append(columns, result.Column{Name: "cpu-" + c.Name, Title: "CPU time, " + c.Title, Unit: "s", Values: cpu[c.Name]})
 	}
 	columns = append(columns, result.Column{Name: "memory", Title: "largest working set of the data plane", Unit: "B", Values: memory}, result.Column{Name: "verdict", Labels: verdicts})
 	t.Result.Series = append(t.Result.Series, result.Series{Name: "measurements", Title: "One row for each measurement", Columns: columns})

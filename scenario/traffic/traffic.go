@@ -4,7 +4,7 @@ package traffic
 
 import (
 	"context"
-	"errors"
+	_ "embed"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 // Scenario is the question, and the procedure that answers it.
@@ -29,8 +30,8 @@ var Scenario = &scenario.Scenario{
 		{Name: "connections", Default: "1,16", Help: "numbers of connections, with commas between them"},
 		{Name: "rates", Default: "max,500,1000", Help: "requests a second, with commas between them; max is as many as the connections allow"},
 		{Name: "payloads", Default: "0", Help: "sizes of the answers' bodies in bytes, with commas between them"},
-		{Name: "ratesFor", Default: 0, Min: 0, Max: 4096, Help: "CPUs of the machine that the rates are for: on another they are scaled; 0 takes them as they are"},
-		{Name: "through", Default: "address", OneOf: []string{"address", "clusterIP", "replica"}, Help: "where to: the Gateway's address, its Service's own address, or one replica"},
+		attack.RatesForParameter,
+		attack.ThroughParameter,
 		{Name: "rounds", Default: 2, Min: 1, Max: 100, Help: "how often everything is measured"},
 		{Name: "warmup", Default: 500 * time.Millisecond, Min: float64(100 * time.Millisecond), Max: float64(10 * time.Minute), Help: "how long requests are sent before each measurement"},
 		{Name: "duration", Default: 2 * time.Second, Min: float64(500 * time.Millisecond), Max: float64(time.Hour), Help: "how long each measurement lasts"},
@@ -50,7 +51,9 @@ var Scenario = &scenario.Scenario{
 		each := v.Duration("warmup") + v.Duration("duration") + 1500*time.Millisecond
 		return 25*time.Second + time.Duration(2*len(pointsOf(v, 1))*v.Int("rounds"))*each
 	},
-	Run: func(ctx context.Context, t *scenario.Trial) error { return (&traffic{Trial: t}).run(ctx) },
+	Run: func(ctx context.Context, t *scenario.Trial) error {
+		return (&traffic{Place: &attack.Place{Trial: t}}).run(ctx)
+	},
 }
 
 // check finds lists that cannot be read, and attackers that would go without a
@@ -82,23 +85,9 @@ func check(v map[string]any) (problems []error) {
 
 // traffic is one trial of traffic.
 type traffic struct {
-	*scenario.Trial
-	stage  *scenario.Stage
+	*attack.Place
 	points []point
-	// cpus are those of the node that measures; scale is what the rates were
-	// multiplied with.
-	cpus  int
-	scale float64
-	// gateway and backends are where requests go; host is the route's.
-	gateway  string
-	backends []string
-	// backendNodes is on how many nodes the backends are.
-	backendNodes int
-	// checks counts the requests that were sent to see whether the route is
-	// served.
-	checks    int
-	attackers scenario.Attackers
-	seen      []*seen
+	seen   []*seen
 }
 
 // A turn is one point to be measured, on one way, in one round.
@@ -108,23 +97,38 @@ type turn struct {
 	round  int
 }
 
-func (t *traffic) run(ctx context.Context) (err error) {
-	if t.stage, err = t.SetStage(ctx, t.Values.Int("backends"), scenario.Listener{Name: "http"}); err != nil {
+//go:embed traffic.yaml
+var trafficManifest string
+
+// host is the route's.
+const host = "traffic.gatemark.test"
+
+// prepare sets the stage, finds out where requests go and how many there are to
+// be, and makes the route.
+func (t *traffic) prepare(ctx context.Context) error {
+	backends := t.Values.Int("backends")
+	stage, err := t.SetStage(ctx, backends, scenario.Listener{Name: "http"})
+	if err != nil {
 		return err
 	}
+	if t.Place, err = attack.Find(ctx, t.Trial, stage, backends); err != nil {
+		return err
+	}
+	t.points = pointsOf(t.Values, t.Scale())
+	if err := t.Apply(ctx, "traffic.yaml", trafficManifest, map[string]any{"Namespace": t.Namespace, "Host": host}); err != nil {
+		return scenario.Invalid{Reason: err}
+	}
+	return t.WaitServed(ctx, "traffic", host)
+}
+
+func (t *traffic) run(ctx context.Context) (err error) {
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
-	t.Progress("starting the attackers")
-	if t.attackers, err = t.Attack(ctx, t.Values.Int("attackers")); err != nil {
-		return scenario.Invalid{Reason: err}
+	if err := t.Start(ctx, t.Values.Int("attackers")); err != nil {
+		return err
 	}
-	defer func() {
-		// The context may be why.
-		if gone := t.attackers.Remove(context.WithoutCancel(ctx)); gone != nil {
-			err = errors.Join(err, scenario.Invalid{Reason: gone})
-		}
-	}()
+	defer func() { err = t.Remove(ctx, err) }()
 	t.Begin() // what was used before is the attackers' start
 	watch := scenario.WatchSelf()
 	defer watch.Stop()

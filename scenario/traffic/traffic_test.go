@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gatemark/gatemark/load"
-	"github.com/gatemark/gatemark/measure/usage"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/attack"
 	"github.com/gatemark/gatemark/scenario/scenariotest"
 )
 
@@ -25,26 +24,26 @@ func made(p point, direct bool, round int, rate float64, service time.Duration, 
 		well.Service.Record(int64(service))
 	}
 	counts := load.Counts{Classes: map[load.Class]*load.ClassCount{load.OK: well}}
-	one := &seen{turn: turn{p, direct, round}, counts: counts, sent: int64(rate), received: arrivals{int64(p.connections), int64(rate)}, use: unknownUse()}
-	one.result = &load.Result{Requests: int64(rate), AchievedRate: rate, Seconds: 1, OpenLoop: p.rate > 0, Verdict: load.Valid,
+	one := &seen{turn{p, direct, round}, &attack.Seen{Counts: counts, Sent: int64(rate), Received: attack.Arrivals{Accepted: int64(p.connections), Requests: int64(rate)}, Use: attack.UnknownUse()}}
+	one.Result = &load.Result{Requests: int64(rate), AchievedRate: rate, Seconds: 1, OpenLoop: p.rate > 0, Verdict: load.Valid,
 		Errors: counts.Errors(), Latency: well.Latency.Summary(), ServiceTime: well.Service.Summary()}
-	one.use.dataPlane, one.use.attackers, one.use.backends, one.use.rest = cores, 1, 1, 0.5
-	one.use.all, one.use.memory, one.use.seconds = cores+2.5, 1<<20, 1
+	one.Use.DataPlane, one.Use.Attackers, one.Use.Backends, one.Use.Rest = cores, 1, 1, 0.5
+	one.Use.All, one.Use.Memory, one.Use.Seconds = cores+2.5, 1<<20, 1
 	return one
 }
 
 // fail makes so many of a measurement's requests end otherwise.
 func (one *seen) fail(class load.Class, n int64) *seen {
-	one.counts.Classes[class] = &load.ClassCount{Count: n}
-	one.counts.Classes[load.OK].Count -= n
-	one.result.Errors = one.counts.Errors()
+	one.Counts.Classes[class] = &load.ClassCount{Count: n}
+	one.Counts.Classes[load.OK].Count -= n
+	one.Result.Errors = one.Counts.Errors()
 	return one
 }
 
 // trial is one that has seen those, on a machine with 16 CPUs.
 func trial(t *testing.T, all ...*seen) *traffic {
 	t.Helper()
-	tr := &traffic{Trial: scenariotest.Trial(t, Scenario, nil), cpus: 16, scale: 1, backendNodes: 1, backends: []string{"b"}, seen: all}
+	tr := &traffic{Place: &attack.Place{Trial: scenariotest.Trial(t, Scenario, nil), CPUs: 16, BackendNodes: 1, Backends: []string{"b"}}, seen: all}
 	tr.Meter = meter{}
 	for _, one := range all {
 		if !one.direct && one.round == 0 {
@@ -102,7 +101,7 @@ func TestErrors(t *testing.T) {
 
 func TestConnections(t *testing.T) {
 	gateway := made(fixed, false, 0, 500, 300*µs, 0.1)
-	gateway.received.Accepted = 500
+	gateway.Received.Accepted = 500
 	scenariotest.CheckFindings(t, trial(t, gateway, made(fixed, true, 0, 500, 100*µs, 0)).Result, "connection-per-request costly")
 }
 
@@ -115,7 +114,7 @@ func TestSlow(t *testing.T) {
 	scenariotest.CheckFindings(t, rounds(300*µs, 4*time.Millisecond).Result)
 	// A quieter point that is no evidence is not looked at.
 	late := made(fixed, false, 0, 500, 300*µs, 0.1)
-	late.result.Verdict = load.AttackerLimited
+	late.Result.Verdict = load.AttackerLimited
 	scenariotest.CheckFindings(t, trial(t, late, made(fixed, true, 0, 500, 100*µs, 0), made(one, false, 0, 200, 5*time.Millisecond, 0.5), made(one, true, 0, 9000, 100*µs, 0)).Result, "slow costly")
 }
 
@@ -131,7 +130,7 @@ func TestDegrades(t *testing.T) {
 
 func TestOneCore(t *testing.T) {
 	using := func(cores, rate float64, cpus int) *traffic {
-		tr := &traffic{Trial: scenariotest.Trial(t, Scenario, nil), cpus: cpus, points: []point{many, most}}
+		tr := &traffic{Place: &attack.Place{Trial: scenariotest.Trial(t, Scenario, nil), CPUs: cpus}, points: []point{many, most}}
 		tr.Meter = meter{}
 		tr.seen = []*seen{made(many, false, 0, 10000, time.Millisecond, 1), made(most, false, 0, rate, time.Millisecond, cores)}
 		tr.judge0()
@@ -151,29 +150,29 @@ func TestOneCore(t *testing.T) {
 // judge0 takes all for the gateway's own.
 func (t *traffic) judge0() {
 	for _, one := range t.seen {
-		one.verdict = fine
+		one.Verdict = attack.Fine
 	}
 }
 
 func TestVerdicts(t *testing.T) {
 	limited := made(fixed, false, 0, 500, 300*µs, 0.1)
-	limited.result.Verdict, limited.result.Reasons = load.AttackerLimited, []string{"late"}
+	limited.Result.Verdict, limited.Result.Reasons = load.AttackerLimited, []string{"late"}
 	queueing := made(many, false, 0, 450, 300*µs, 0.1) // as of a fixed rate
 	queueing.point.rate = 1000
-	queueing.result.Verdict = load.BackendLimited
+	queueing.Result.Verdict = load.BackendLimited
 	busy := made(most, false, 0, 30000, time.Millisecond, 1)
-	busy.use.backends = 14
+	busy.Use.Backends = 14
 	tr := trial(t,
 		limited, made(fixed, true, 0, 500, 100*µs, 0), queueing, made(queueing.point, true, 0, 1000, 100*µs, 0), busy, made(most, true, 0, 60000, time.Millisecond, 0),
 		made(one, false, 0, 9500, 300*µs, 0.5), made(one, true, 0, 10000, 100*µs, 0),
 	)
-	var got []verdict
+	var got []attack.Verdict
 	for _, one := range tr.seen {
 		if !one.direct {
-			got = append(got, one.verdict)
+			got = append(got, one.Verdict)
 		}
 	}
-	if diff := cmp.Diff([]verdict{attackerLimited, notCarried, backendLimited, directSaturated}, got); diff != "" {
+	if diff := cmp.Diff([]attack.Verdict{attack.AttackerLimited, attack.NotCarried, attack.BackendLimited, attack.DirectSaturated}, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
 	if g := scenariotest.Gate(t, tr.Result, "doubtful-measurements"); g.OK || g.Value != 0.75 {
@@ -183,22 +182,22 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("reasons %q", table.Rows)
 	}
 	stolen := made(fixed, false, 0, 500, 300*µs, 0.1)
-	stolen.result.Self.Steal = 0.2
-	if trial(t, stolen, made(fixed, true, 0, 500, 100*µs, 0)); stolen.verdict != machineLimited {
-		t.Errorf("verdict %s", stolen.verdict)
+	stolen.Result.Self.Steal = 0.2
+	if trial(t, stolen, made(fixed, true, 0, 500, 100*µs, 0)); stolen.Verdict != attack.MachineLimited {
+		t.Errorf("verdict %s", stolen.Verdict)
 	}
 	// A fixed rate that the direct path did not carry says nothing.
 	direct := made(queueing.point, true, 0, 400, 100*µs, 0)
-	direct.result.Verdict = load.BackendLimited
-	if tr := trial(t, queueing, direct); queueing.verdict != directSaturated || tr.Result.Gates[len(tr.Result.Gates)-1].OK {
-		t.Errorf("verdict %s", queueing.verdict)
+	direct.Result.Verdict = load.BackendLimited
+	if tr := trial(t, queueing, direct); queueing.Verdict != attack.DirectSaturated || tr.Result.Gates[len(tr.Result.Gates)-1].OK {
+		t.Errorf("verdict %s", queueing.Verdict)
 	}
 }
 
 // A round that is no evidence is left out where another is.
 func TestADoubtfulRoundIsLeftOut(t *testing.T) {
 	bad := made(many, false, 1, 100, time.Millisecond, 1)
-	bad.result.Verdict = load.AttackerLimited
+	bad.Result.Verdict = load.AttackerLimited
 	tr := trial(t, made(many, false, 0, 10000, time.Millisecond, 1), made(many, true, 0, 30000, time.Millisecond, 0), bad, made(many, true, 1, 30000, time.Millisecond, 0))
 	if m := tr.Result.Metrics["throughput-c16"]; *m.Value != 10000 || m.N != 1 || m.Warnings != nil {
 		t.Errorf("%+v", m)
@@ -223,7 +222,7 @@ func TestParameters(t *testing.T) {
 }
 
 func TestTurns(t *testing.T) {
-	tr := &traffic{Trial: scenariotest.Trial(t, Scenario, map[string]any{"rounds": 3}), points: []point{one, many, most, fixed}}
+	tr := &traffic{Place: &attack.Place{Trial: scenariotest.Trial(t, Scenario, map[string]any{"rounds": 3})}, points: []point{one, many, most, fixed}}
 	turns := tr.turns()
 	orders := map[string]bool{}
 	for round := range 3 {
@@ -258,22 +257,5 @@ func TestTheRoute(t *testing.T) {
 	route := scenariotest.Typed[gatewayv1.HTTPRoute](t, objects, "HTTPRoute")
 	if route.Namespace != "gm-1" || string(route.Spec.Hostnames[0]) != host || route.Spec.ParentRefs[0].Name != scenario.GatewayName || len(route.Spec.Rules[0].Filters) != 0 {
 		t.Errorf("%+v", route.Spec)
-	}
-}
-
-func TestUseIsDivided(t *testing.T) {
-	w := &usage.Window{From: time.Unix(0, 0), To: time.Unix(2, 0), Uses: map[string]usage.Use{
-		scenario.DataPlaneRole: {CPU: 1, Peak: 5}, scenario.OurRole: {CPU: 1.5}, usage.Rest: {CPU: 0.25},
-	}}
-	of := func(role, namespace, name string, cpu float64) {
-		w.Each = append(w.Each, usage.MemberUse{Role: role, Member: usage.Member{Pod: &usage.Pod{Namespace: namespace, Name: name}}, Use: usage.Use{CPU: cpu}})
-	}
-	of(scenario.DataPlaneRole, "gm-1", "proxy", 1)
-	of(scenario.OurRole, "gm-1", "echo-1", 0.5)
-	of(scenario.OurRole, "run", "attacker-1-0", 0.25)
-	of(scenario.OurRole, "run", "runner", 0.75)
-	u := useOf(w, "gm-1")
-	if u.dataPlane != 1 || u.backends != 0.5 || u.attackers != 0.25 || u.others != 0.75 || u.rest != 0.25 || u.all != 2.75 || u.memory != 5 || u.seconds != 2 || !math.IsNaN(u.controlPlane) {
-		t.Errorf("%+v", u)
 	}
 }
