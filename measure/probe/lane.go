@@ -46,10 +46,8 @@ func newLane(l *loop, target Target, kind Connections) *lane {
 	o := l.options
 	a := &lane{loop: l, target: target, kind: kind, due: never}
 	conns := 1
-	a.schedule = load.Constant{Step: o.Step}
 	if kind == Fresh {
 		conns = o.InFlight
-		a.schedule = load.DenseThenSparse{Step: o.FreshStep, Dense: o.Dense, Share: o.Sparse}
 	}
 	for range conns {
 		c := newConn(l, a, len(l.conns))
@@ -75,10 +73,40 @@ func (a *lane) marked() {
 	a.examples = slices.DeleteFunc(a.examples, func(e Example) bool { return e.At < a.loop.t0 })
 }
 
-// restart begins the schedule anew.
+// step is the shortest time between two of the lane's probes.
+func (a *lane) step() time.Duration {
+	if a.kind == Fresh {
+		return a.loop.options.FreshStep
+	}
+	return a.loop.options.Step
+}
+
+// pace is the schedule that the lane is to keep from now on: close where a
+// change may come, and wide where none is expected, since each probe takes from
+// the machine what the change needs.
+func (a *lane) pace() load.Schedule {
+	l, step := a.loop, a.step()
+	calm := time.Duration(l.options.Calm) * step
+	if a.rights > 0 && l.inquiry.question.Mixed == MixedNever {
+		return load.Constant{Step: calm}
+	}
+	if l.marked && a.kind == Fresh && l.options.Connections == Both && !slices.ContainsFunc(l.lanes, func(b *lane) bool { return b.served }) {
+		step = calm // the lanes of kept connections will tell
+	}
+	return load.DenseThenSparse{Step: step, Dense: time.Duration(float64(step) / l.options.Sparse), Share: l.options.Sparse}
+}
+
+// restart begins a schedule.
 func (a *lane) restart(start time.Duration) {
+	a.schedule = a.pace()
 	a.start, a.n, a.due = start, 0, start
 	a.loop.next = min(a.loop.next, a.due)
+}
+
+// turn begins a schedule in the middle of another one.
+func (a *lane) turn(start time.Duration) {
+	a.missed += max(0, a.schedule.Passed(a.loop.now()-a.start)-a.n)
+	a.restart(start)
 }
 
 // forget ends the inquiry for this lane: nothing is due, and the probes that
@@ -163,19 +191,22 @@ func (a *lane) right(at time.Duration) {
 	}
 	if a.rights++; a.rights == 1 {
 		a.since = at
+		a.turn(a.loop.now() + time.Duration(a.loop.options.Calm)*a.step())
 	}
 	if !a.served {
-		a.loop.sawRight(a)
 		a.served = true
+		a.loop.sawRight(a)
 	}
 }
 
 // contradicted starts the wait for stability over, unless the probe speaks for
 // an instant before it. Judge decides in the end; this decides when to stop.
 func (a *lane) contradicted(s *Sample) {
-	if s.at() >= a.since {
-		a.since, a.rights = 0, 0
+	if s.at() < a.since || a.rights == 0 {
+		return
 	}
+	a.since, a.rights = 0, 0
+	a.turn(a.loop.now() + a.step())
 }
 
 func (a *lane) wrong(e Example) {

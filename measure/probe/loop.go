@@ -315,8 +315,8 @@ func (l *loop) missing(i *Inquiry) error {
 	return errors.Join(problems...)
 }
 
-// sawRight is called when a target gives a right answer for the first time: a
-// change is under way, and a dense look at it pays again.
+// sawRight is called when a lane gives a right answer for the first time: a
+// change is under way, and a close look at new connections pays.
 func (l *loop) sawRight(at *lane) {
 	anywhere, here := true, true
 	for _, lane := range l.lanes {
@@ -329,8 +329,8 @@ func (l *loop) sawRight(at *lane) {
 		}
 	}
 	for _, lane := range l.lanes {
-		if lane.kind == Fresh && (anywhere || here && lane.target == at.target) {
-			lane.restart(l.now() + l.offset(lane))
+		if lane.kind == Fresh && lane.rights == 0 && (anywhere || here && lane.target == at.target) {
+			lane.turn(l.now() + l.offset(lane))
 		}
 	}
 }

@@ -36,23 +36,27 @@ func (c Connections) String() string {
 // MarshalText writes the name.
 func (c Connections) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
+// DefaultSparse is the share of what is measured to which it is known.
+const DefaultSparse = 0.02
+
 // Options say how to probe. Zero values mean the defaults.
 type Options struct {
 	// Connections is Both by default.
 	Connections Connections
-	// Step is the time between two probes on a lane, a target and a kind of
-	// connection. It is the resolution of what is measured. Default 1 ms.
+	// Step is the shortest time between two probes on a kept connection: the
+	// resolution of what is measured. Default 1 ms.
 	Step time.Duration
 	// FreshStep is the same for probes on new connections, which cost several
 	// times as much on both sides. Default Step.
 	FreshStep time.Duration
-	// Dense is how long probes on new connections keep to FreshStep after t0, and
-	// again after the first right answer anywhere and on their own target.
-	// Default 1 s.
-	Dense time.Duration
-	// Sparse is the gap between them afterwards, as a share of the elapsed
-	// time. Default 0.02.
+	// Sparse is the gap between two probes as a share of the time that has
+	// passed, where that is longer than the step: what takes long is timed to
+	// this share of it. Default DefaultSparse.
 	Sparse float64
+	// Calm is how many steps lie between two probes of a lane on which no change
+	// is expected: one that has answered right; and, where kept connections are
+	// probed as well, new connections until any lane has. Default 3.
+	Calm int
 	// InFlight is how many new connections to a target may be open at once,
 	// so that a slow answer does not blind the prober. Default 8. On a kept
 	// connection it is one.
@@ -84,8 +88,8 @@ func (o *Options) setDefaults() {
 	setDefault(&o.Connections, Both)
 	setDefault(&o.Step, time.Millisecond)
 	setDefault(&o.FreshStep, o.Step)
-	setDefault(&o.Dense, time.Second)
-	setDefault(&o.Sparse, 0.02)
+	setDefault(&o.Sparse, DefaultSparse)
+	setDefault(&o.Calm, 3)
 	setDefault(&o.InFlight, 8)
 	setDefault(&o.Timeout, time.Second)
 	setDefault(&o.Limit, time.Minute)
@@ -111,12 +115,12 @@ func (o *Options) validate() error {
 	if step := min(o.Step, o.FreshStep); step < 50*time.Microsecond {
 		problems = append(problems, fmt.Errorf("step %v is below 50us, which a thread cannot keep", step))
 	}
-	for name, value := range map[string]time.Duration{"dense": o.Dense, "timeout": o.Timeout, "limit": o.Limit, "settle": o.Settle} {
+	for name, value := range map[string]time.Duration{"timeout": o.Timeout, "limit": o.Limit, "settle": o.Settle} {
 		if value < 0 {
 			problems = append(problems, fmt.Errorf("%s %v is negative", name, value))
 		}
 	}
-	for name, value := range map[string]int{"in flight": o.InFlight, "settle answers": o.SettleAnswers, "old answers": o.OldAnswers, "examples": o.Examples} {
+	for name, value := range map[string]int{"calm": o.Calm, "in flight": o.InFlight, "settle answers": o.SettleAnswers, "old answers": o.OldAnswers, "examples": o.Examples} {
 		if value < 0 {
 			problems = append(problems, fmt.Errorf("%s %d is negative", name, value))
 		}

@@ -232,13 +232,13 @@ func TestNeverStable(t *testing.T) {
 	}
 }
 
-// Every instant at which a probe was due is accounted for, and lies on the
-// schedule.
+// Every instant at which a probe was due is accounted for, and lies on a
+// schedule: that of the wait, and the calm one after the first right answer.
 func TestEveryProbeIsAccountedFor(t *testing.T) {
 	var g gate
 	s := newServer(t, g.answers)
 	options := quick()
-	options.Connections = Kept
+	options.Connections, options.Sparse = Kept, 0.001
 	i := begin(t, question(), options, s.target("replica"))
 	time.Sleep(100 * time.Millisecond)
 	s.set(func(*request) string { // a stall, which costs probes
@@ -250,20 +250,29 @@ func TestEveryProbeIsAccountedFor(t *testing.T) {
 	lane := &o.Lanes[0]
 	total := lane.Transition
 	total.Add(&lane.After)
-	due := int(o.Ended.Sub(o.T0)/o.Options.Step) + 1
-	// One that was in flight at t0 may count, and one be in flight at the end.
-	if got := total.Sent + total.Busy + total.Missed; got < due-1 || got > due+1 {
+	right, calm := lane.First.By.Sub(o.T0), time.Duration(o.Options.Calm)*o.Options.Step
+	due := int(right/o.Options.Step) + 1 + int((o.Ended.Sub(o.T0)-right)/calm)
+	// One that was in flight at t0 may count, one be in flight at the end, and one
+	// be due while the answer was looked at.
+	if got := total.Sent + total.Busy + total.Missed; got < due-1 || got > due+2 {
 		t.Errorf("%d probes sent, %d busy, %d missed: %d of the %d that were due", total.Sent, total.Busy, total.Missed, got, due)
 	}
 	if total.Busy < 20 {
 		t.Errorf("%d probes found the connection busy in a stall of 25 steps", total.Busy)
 	}
-	last := time.Duration(-1)
+	last, calmed := time.Duration(-1), time.Duration(-1)
 	for _, sample := range lane.Samples {
 		if sample.Due < 0 || sample.at() < 0 {
 			continue
 		}
-		if sample.Due%o.Options.Step != 0 || sample.Due <= last {
+		onSchedule := sample.Due%o.Options.Step == 0
+		if sample.Due > right {
+			if calmed < 0 {
+				calmed = sample.Due
+			}
+			onSchedule = (sample.Due-calmed)%calm == 0
+		}
+		if !onSchedule || sample.Due <= last {
 			t.Errorf("a probe was due at %v, the one before at %v", sample.Due, last)
 		}
 		if sample.Began < sample.Due || sample.Sent < sample.Began || sample.Received < sample.Sent {

@@ -27,9 +27,7 @@ func (p *propagation) changeMetrics() {
 		title := strings.ToUpper(k.plural[:1]) + k.plural[1:]
 		p.Samples(name, title+": in force for good on every replica",
 			each(made, func(r *propagated) float64 { return r.after(r.outcome.StableEverywhere(both)) }), limit)
-		m := p.Result.Metrics[name]
-		m.Resolution = p.resolution(name).Seconds()
-		p.Result.Metrics[name] = m
+		p.setResolution(name)
 		if !made[0].silent {
 			p.Samples(name+"-status", title+": status current", each(made, (*propagated).statusSeconds), limit)
 		}

@@ -131,14 +131,25 @@ func (p *propagation) metrics() {
 	p.configMetrics()
 	for name, m := range p.Result.Metrics {
 		if m.Unit == "s" && m.P50 != nil {
-			m.Resolution = p.resolution(name).Seconds()
-			p.Result.Metrics[name] = m
+			p.setResolution(name)
 		}
 	}
 }
 
-// resolution is the time between two probes that a metric rests on.
-func (p *propagation) resolution(metric string) time.Duration {
+// setResolution gives a metric the time between two probes that it rests on,
+// which is longer where what was measured is.
+func (p *propagation) setResolution(name string) {
+	m := p.Result.Metrics[name]
+	step := p.step(name)
+	m.Resolution = step.Seconds()
+	if m.P50 != nil && step > 0 {
+		m.Resolution = max(m.Resolution, probe.DefaultSparse**m.P50)
+	}
+	p.Result.Metrics[name] = m
+}
+
+// step is the shortest time between two of the probes that a metric rests on.
+func (p *propagation) step(metric string) time.Duration {
 	step, fresh := p.Values.Duration("step"), p.Values.Duration("freshStep")
 	switch {
 	case metric == "api" || metric == "status":
