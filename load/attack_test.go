@@ -394,7 +394,7 @@ func TestRecords(t *testing.T) {
 			for _, r := range batch {
 				numbers[r.Number] = true
 				classes[r.Class]++
-				if r.Due != int64(r.Number)*int64(time.Millisecond) || r.Sent < r.Due || r.Ended < r.Sent {
+				if r.Due != int64(r.Number)*int64(time.Millisecond) || r.Sent < r.Due || r.Ended < r.Sent || r.Late < 0 || r.Late > r.Sent-r.Due {
 					t.Errorf("request %d was due at %d, sent at %d, ended at %d", r.Number, r.Due, r.Sent, r.Ended)
 				}
 				if r.Class == OK && (r.Status != 200 || r.Bytes != 3 || r.Delay != 1234 || r.Marker != want || r.Certificate != "") {

@@ -65,6 +65,9 @@ type exchange struct {
 	// due is when the request should have been sent, ready when it could have
 	// been (a connection was free), sent when it was handed to the kernel.
 	due, ready, sent int64
+	// late is how much later than it could have been this attacker began to send
+	// it.
+	late int64
 	// deadline is when it has taken too long.
 	deadline int64
 	conn     *conn

@@ -102,6 +102,7 @@ func (l *loop) start(c *conn, p pending, ready int64) {
 		l.spare = x.next
 	}
 	x.request, x.number, x.due, x.ready, x.sent, x.tally = p.request, p.number, p.due, ready, l.now, p.tally
+	x.late = l.now - ready
 	x.deadline = l.now + l.timeout
 	x.next, x.previous = nil, l.last
 	if l.last == nil {

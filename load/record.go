@@ -16,6 +16,10 @@ type Record struct {
 	// Due is when it should have been sent, Sent when it was, or -1, and Ended
 	// when its answer was complete or it failed.
 	Due, Sent, Ended int64
+	// Late is how much later than it could have been the attacker sent it, in
+	// nanoseconds: its own part of Sent - Due. The rest is the time for which no
+	// connection was free, or there was none yet.
+	Late int64
 	// Status is that of HTTP, and 0 without a complete answer; GRPC is that of
 	// gRPC, or -1.
 	Status int32
@@ -66,7 +70,7 @@ func (r *recording) add(l *loop, x *exchange, class Class, a *answer) {
 		Due: x.due - l.begin, Sent: -1, Ended: l.now - l.begin, Class: class, GRPC: -1, Delay: -1,
 	}
 	if x.conn != nil {
-		record.Connection, record.Sent = int32(x.conn.slot), x.sent-l.begin
+		record.Connection, record.Sent, record.Late = int32(x.conn.slot), x.sent-l.begin, x.late
 		record.Certificate = x.conn.certificate
 	}
 	if a != nil {

@@ -84,8 +84,10 @@ func (l *loop) stampAll() {
 		x.sent = now
 		if l.options.Rate == nil {
 			x.due = now
-		} else if now-x.ready > lateAfter {
-			x.tally.late++
+		} else if x.ready != never {
+			if x.late = now - x.ready; x.late > lateAfter {
+				x.tally.late++
+			}
 		}
 	}
 	l.stamp = l.stamp[:0]

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"math"
+	"runtime/metrics"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +30,9 @@ const (
 type selfWatch struct {
 	began time.Time
 	cpu   time.Duration
-	over  chan struct{}
+	// pauses are those of the garbage collector before it began.
+	pauses *metrics.Float64Histogram
+	over   chan struct{}
 	// stalled is handed over when it is over.
 	stalled chan time.Duration
 }
@@ -38,7 +41,7 @@ type selfWatch struct {
 func WatchSelf() *selfWatch {
 	over, stalled := make(chan struct{}), make(chan time.Duration, 1)
 	go func() { stalled <- stalls(over) }()
-	return &selfWatch{time.Now(), processCPU(), over, stalled}
+	return &selfWatch{time.Now(), processCPU(), pauses(), over, stalled}
 }
 
 // stalls sleeps a little again and again, and sums up how much longer that took
@@ -85,6 +88,37 @@ func (w *selfWatch) ClockGate(t *Trial) {
 	// far the wall clock was set meanwhile.
 	step := now.Round(0).Sub(w.began.Round(0)) - now.Sub(w.began)
 	t.Gate("clock-step", "the wall clock was set during the trial", "s", math.Abs(step.Seconds()), clockLimit)
+}
+
+// pauseLimit is how long the garbage collector may stop the runner: nothing is
+// sent meanwhile.
+const pauseLimit = 0.020
+
+// PauseGate adds the gate of the garbage collector, for scenarios that ask about
+// single requests.
+func (w *selfWatch) PauseGate(t *Trial) {
+	t.Gate("gc-pause", "longest time for which the garbage collector stopped the runner", "s", longestPause(w.pauses, pauses()), pauseLimit)
+}
+
+const pausesName = "/sched/pauses/total/gc:seconds"
+
+func pauses() *metrics.Float64Histogram {
+	sample := []metrics.Sample{{Name: pausesName}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+		panic("this Go has no " + pausesName)
+	}
+	return sample[0].Value.Float64Histogram()
+}
+
+// longestPause is the lower bound of the highest bucket that has grown.
+func longestPause(before, after *metrics.Float64Histogram) float64 {
+	for i := len(after.Counts) - 1; i >= 0; i-- {
+		if after.Counts[i] > before.Counts[i] {
+			return math.Max(after.Buckets[i], 0)
+		}
+	}
+	return 0
 }
 
 func processCPU() time.Duration {

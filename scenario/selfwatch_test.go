@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"math"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -12,7 +14,7 @@ import (
 
 func TestAMachineThatStarvesItsThreads(t *testing.T) {
 	for stalled, ok := range map[time.Duration]bool{0: true, 450 * time.Millisecond: true, 550 * time.Millisecond: false} {
-		w := &selfWatch{time.Now().Add(-10 * time.Second), processCPU(), make(chan struct{}), make(chan time.Duration, 1)}
+		w := &selfWatch{time.Now().Add(-10 * time.Second), processCPU(), pauses(), make(chan struct{}), make(chan time.Duration, 1)}
 		w.stalled <- stalled
 		trial := &Trial{Result: &result.Trial{}}
 		w.Gates(trial)
@@ -35,4 +37,36 @@ func TestNothingStallsWhereTimeWaits(t *testing.T) {
 			t.Errorf("stalled for %s", stalled)
 		}
 	})
+}
+
+func TestTheLongestPause(t *testing.T) {
+	histogram := func(counts ...uint64) *metrics.Float64Histogram {
+		return &metrics.Float64Histogram{Counts: counts, Buckets: []float64{math.Inf(-1), 0, 0.001, 0.03, math.Inf(1)}}
+	}
+	for _, c := range []struct {
+		name          string
+		before, after *metrics.Float64Histogram
+		want          float64
+	}{
+		{"none", histogram(0, 5, 0, 1), histogram(0, 5, 0, 1), 0},
+		{"a short one", histogram(0, 5, 0, 1), histogram(0, 6, 0, 1), 0},
+		{"a longer one", histogram(0, 5, 0, 1), histogram(0, 6, 2, 1), 0.001},
+		{"one of 30 ms or more", histogram(0, 5, 0, 1), histogram(0, 6, 0, 2), 0.03},
+	} {
+		if got := longestPause(c.before, c.after); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	before := pauses()
+	runtime.GC()
+	if after := pauses(); sum(after.Counts) <= sum(before.Counts) {
+		t.Error("a collection is no pause")
+	}
+}
+
+func sum(counts []uint64) (n uint64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }

@@ -51,11 +51,13 @@ type Listener struct {
 	Name, Host, Set string
 	// Passthrough is one for TLS that is passed through.
 	Passthrough bool
+	// Secret names the certificate of one for HTTPS.
+	Secret string
 }
 
 // Port is where the listener is.
 func (l Listener) Port() int32 {
-	if l.Passthrough {
+	if l.Passthrough || l.Secret != "" {
 		return SecurePort
 	}
 	return ListenerPort

@@ -2,11 +2,9 @@ package planerestart
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"time"
 
-	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/stream"
 )
@@ -25,7 +23,7 @@ type kindSeen struct {
 	// are since the traffic began.
 	ready  time.Duration
 	events []event
-	load   loadTotals
+	load   stream.Totals
 
 	rest usersSaw
 	// restSockets are those that ended between two events.
@@ -71,11 +69,6 @@ type usersSaw struct {
 	// than stream.ErrorGap after each other, worst the highest share of errors in 100 ms.
 	longest time.Duration
 	worst   float64
-}
-
-// loadTotals is what the attacks say of themselves.
-type loadTotals struct {
-	requests, late, unsent, timeouts, ours int64
 }
 
 const (
@@ -128,14 +121,14 @@ func (k *kindSeen) eventAt(begun, ended time.Duration) int {
 
 func (k *kindSeen) see(hits []stream.Hit, t0 time.Duration, streams []stream.Stream) usersSaw {
 	saw := usersSaw{errors: [2]map[string]int{{}, {}}}
-	stuck := stuck(hits)
+	stuck := stream.Stuck(hits)
 	var failed []time.Duration
 	bins := map[time.Duration][2]int{}
 	for i := range hits {
 		h := &hits[i]
 		l := k.lanes[h.Lane]
 		wrong := !right(h, l.Stream)
-		if wrong && ours(h, stuck) {
+		if wrong && h.Ours(stuck) {
 			continue
 		}
 		saw.requests[fresh(l)]++
@@ -159,17 +152,6 @@ func (k *kindSeen) see(hits []stream.Hit, t0 time.Duration, streams []stream.Str
 	return saw
 }
 
-// stuck: requests got no answer in time. Those that found no connection then
-// waited for the same gateway, and not for us.
-func stuck(hits []stream.Hit) bool {
-	return slices.ContainsFunc(hits, func(h stream.Hit) bool { return h.Class == load.Timeout })
-}
-
-// ours reports whether a request failed for reasons of our own.
-func ours(h *stream.Hit, stuck bool) bool {
-	return h.Class.Ours() && !(stuck && h.Class == load.Unsent)
-}
-
 // fresh is the place of a lane's kind of connection.
 func fresh(l stream.Lane) int {
 	if l.Fresh {
@@ -179,12 +161,12 @@ func fresh(l stream.Lane) int {
 }
 
 func (e *event) picture(hits []stream.Hit, lanes []stream.Lane) {
-	stuck := stuck(hits)
+	stuck := stream.Stuck(hits)
 	for i := range hits {
 		h := &hits[i]
 		at := h.Due - e.t0
 		wrong := !right(h, lanes[h.Lane].Stream)
-		if at < 0 || at >= pictureAfter || wrong && ours(h, stuck) {
+		if at < 0 || at >= pictureAfter || wrong && h.Ours(stuck) {
 			continue
 		}
 		b := &e.bins[at/pictureBin]
@@ -216,21 +198,6 @@ func (e *event) early() (wrong map[string]int, replicas int, longest time.Durati
 		}
 	}
 	return wrong, replicas, longest
-}
-
-// add takes what the attacks say of themselves.
-func (t *loadTotals) add(results []*load.Result) {
-	for _, r := range results {
-		t.requests += r.Requests
-		t.late += r.Late
-		t.unsent += r.Unsent
-		t.timeouts += r.Errors[load.Timeout]
-		for class, n := range r.Errors {
-			if class.Ours() && class != load.Unsent {
-				t.ours += n
-			}
-		}
-	}
 }
 
 // A stepSeen is all events of one step.

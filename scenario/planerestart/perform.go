@@ -111,7 +111,7 @@ func (r *restarts) perform(ctx context.Context, seen *kindSeen, p *plant) error 
 	if err := errors.Join(failed, err); err != nil {
 		return err
 	}
-	seen.load.add(results)
+	seen.load.Add(results)
 	seen.take(traffic.Log.Since(0), h.all(), streams)
 	return nil
 }

@@ -61,7 +61,7 @@ func simulated(t *testing.T, names string, alter func(k *kindSeen, hits []stream
 		if alter != nil {
 			hits = alter(k, hits)
 		}
-		k.load = loadTotals{requests: int64(len(hits))}
+		k.load = stream.Totals{Requests: int64(len(hits))}
 		k.take(hits, k.restSockets, streams)
 		r.kinds = append(r.kinds, k)
 	}

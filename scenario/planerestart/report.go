@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/stream"
 	"github.com/gatemark/gatemark/stat"
 )
 
@@ -180,20 +181,18 @@ func (r *restarts) socketTable() result.Table {
 const lateTraffic, unsentLimit = 0.25, 0.001
 
 func (r *restarts) loadGates() {
-	var all loadTotals
+	var all stream.Totals
 	unexplained := int64(0)
 	for _, k := range r.kinds {
-		all.requests += k.load.requests
-		all.late += k.load.late
-		all.ours += k.load.ours
-		if k.load.timeouts == 0 { // otherwise the gateway did not answer, which is counted
-			unexplained += k.load.unsent
-		}
+		all.Requests += k.load.Requests
+		all.Late += k.load.Late
+		all.Ours += k.load.Ours
+		unexplained += k.load.Unexplained()
 	}
-	n := float64(max(all.requests, 1))
-	r.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", float64(all.late)/n, lateTraffic)
+	n := float64(max(all.Requests, 1))
+	r.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", all.LateShare(), lateTraffic)
 	r.Gate("unsent-requests", "requests that found no connection, while none timed out", "ratio", float64(unexplained)/n, unsentLimit)
-	r.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.ours), 0)
+	r.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.Ours), 0)
 }
 
 func (r *restarts) series() {

@@ -111,9 +111,6 @@ func (c *changing) setListeners(ctx context.Context, more ...changedListener) er
 	})
 }
 
-// A keyPair is a certificate, as a Secret has it.
-type keyPair struct{ certificate, key, serial string }
-
 // certificateKind puts another certificate into a listener's Secret. Only new
 // connections can show it: open ones keep theirs.
 func certificateKind() *kindOfChange {
@@ -124,11 +121,11 @@ func certificateKind() *kindOfChange {
 	}}}
 	secret := func(c *changing, forward bool) map[string]any {
 		pair := c.pairs[stateNumber(forward)]
-		return map[string]any{"Name": name, "Namespace": c.Namespace, "Certificate": pair.certificate, "Key": pair.key}
+		return map[string]any{"Name": name, "Namespace": c.Namespace, "Certificate": pair.Certificate, "Key": pair.Key}
 	}
 	k.begin = func(ctx context.Context, c *changing) error {
 		for i := range c.pairs {
-			p, err := newKeyPair(changeHost(name))
+			p, err := scenario.NewKeyPair(changeHost(name))
 			if err != nil {
 				return err
 			}
@@ -150,7 +147,7 @@ func certificateKind() *kindOfChange {
 	}
 	k.expect = func(_ context.Context, c *changing, forward bool) (before, after stream.Answer, err error) {
 		before, after = served, served
-		before.Certificate, after.Certificate = c.pairs[stateNumber(!forward)].serial, c.pairs[stateNumber(forward)].serial
+		before.Certificate, after.Certificate = c.pairs[stateNumber(!forward)].Serial, c.pairs[stateNumber(forward)].Serial
 		return before, after, nil
 	}
 	k.end = func(ctx context.Context, c *changing) error { return c.setListeners(ctx) }

@@ -51,7 +51,7 @@ type changing struct {
 	made  []*unstructured.Unstructured
 	// pairs are the certificates before and after; victim is the pod that the
 	// next change deletes.
-	pairs  [2]keyPair
+	pairs  [2]scenario.KeyPair
 	victim string
 }
 

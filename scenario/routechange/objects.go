@@ -2,17 +2,9 @@ package routechange
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	_ "embed"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -162,33 +154,3 @@ func marks(route string, generation int64) [][2]string {
 
 // sendTo are the backends of a rule that sends everything to one.
 func sendTo(backend string) []changedBackend { return []changedBackend{{Name: backend, Weight: 1}} }
-
-// newKeyPair makes a self-signed certificate. Its serial number is written as
-// load.Record has it.
-func newKeyPair(host string) (keyPair, error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return keyPair{}, fmt.Errorf("make a key: %w", err)
-	}
-	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil {
-		return keyPair{}, fmt.Errorf("make a serial number: %w", err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: number, Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		return keyPair{}, fmt.Errorf("make a certificate: %w", err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		return keyPair{}, fmt.Errorf("encode a key: %w", err)
-	}
-	text := func(kind string, bytes []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
-	}
-	return keyPair{text("CERTIFICATE", der), text("PRIVATE KEY", raw), number.Text(16)}, nil
-}

@@ -375,7 +375,7 @@ func TestChangeManifests(t *testing.T) {
 	if b := route.Spec.Rules[1].BackendRefs[0]; b.Namespace != nil || *b.Port != 80 || *b.Weight != 1 {
 		t.Errorf("backend %+v", b)
 	}
-	pair, err := newKeyPair("a.test")
+	pair, err := scenario.NewKeyPair("a.test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +383,7 @@ func TestChangeManifests(t *testing.T) {
 		"backend": changedDeployment{Name: "d", Namespace: "ns", EchoImage: "i", Replicas: 2},
 		"service": map[string]any{"Name": "s", "App": "d", "Namespace": "ns"},
 		"grant":   c.grant(),
-		"secret":  map[string]any{"Name": "s", "Namespace": "ns", "Certificate": pair.certificate, "Key": pair.key},
+		"secret":  map[string]any{"Name": "s", "Namespace": "ns", "Certificate": pair.Certificate, "Key": pair.Key},
 		"gateway": map[string]any{"Name": "g", "Namespace": "ns", "Class": "c", "Listeners": []changedListener{
 			{Name: "http", Port: 80}, {Name: "https", Host: "a.test", Port: 443, Secret: "s"},
 		}},

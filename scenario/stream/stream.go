@@ -53,10 +53,12 @@ type Hit struct {
 	// Due is when it should have been sent, sent when it was (negative: never),
 	// ended when its answer was complete, or it failed.
 	Due, Sent, Ended time.Duration
-	Status           int // 0 without a complete answer
-	Class            load.Class
-	Marker           marker.Marker
-	Certificate      string
+	// Late is how much later than it could have been we sent it.
+	Late        time.Duration
+	Status      int // 0 without a complete answer
+	Class       load.Class
+	Marker      marker.Marker
+	Certificate string
 }
 
 // Options say how traffic is sent.
@@ -263,6 +265,7 @@ func (r *hitRecorder) Take(batch []load.Record) ([]load.Record, bool) {
 		b := &batch[i]
 		r.log.add(Hit{
 			Lane: r.lane + int(b.Target), Due: time.Duration(b.Due), Sent: time.Duration(b.Sent), Ended: time.Duration(b.Ended),
+			Late:   time.Duration(b.Late),
 			Status: b.HTTPStatus(), Class: b.Class, Marker: b.Marker, Certificate: b.Certificate,
 		})
 	}
