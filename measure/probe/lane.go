@@ -81,17 +81,23 @@ func (a *lane) step() time.Duration {
 	return a.loop.options.Step
 }
 
+// calm is the time between two probes where no change is expected. It is no
+// reason for settling to take longer.
+func (a *lane) calm() time.Duration {
+	o := &a.loop.options
+	return max(a.step(), min(time.Duration(o.Calm)*a.step(), o.Settle/time.Duration(o.SettleAnswers+1)))
+}
+
 // pace is the schedule that the lane is to keep from now on: close where a
 // change may come, and wide where none is expected, since each probe takes from
 // the machine what the change needs.
 func (a *lane) pace() load.Schedule {
 	l, step := a.loop, a.step()
-	calm := time.Duration(l.options.Calm) * step
 	if a.rights > 0 && l.inquiry.question.Mixed == MixedNever {
-		return load.Constant{Step: calm}
+		return load.Constant{Step: a.calm()}
 	}
 	if l.marked && a.kind == Fresh && l.options.Connections == Both && !slices.ContainsFunc(l.lanes, func(b *lane) bool { return b.served }) {
-		step = calm // the lanes of kept connections will tell
+		step = a.calm() // the lanes of kept connections will tell
 	}
 	return load.DenseThenSparse{Step: step, Dense: time.Duration(float64(step) / l.options.Sparse), Share: l.options.Sparse}
 }
@@ -191,7 +197,7 @@ func (a *lane) right(at time.Duration) {
 	}
 	if a.rights++; a.rights == 1 {
 		a.since = at
-		a.turn(a.loop.now() + time.Duration(a.loop.options.Calm)*a.step())
+		a.turn(a.loop.now() + a.calm())
 	}
 	if !a.served {
 		a.served = true

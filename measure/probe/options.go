@@ -54,8 +54,9 @@ type Options struct {
 	// this share of it. Default DefaultSparse.
 	Sparse float64
 	// Calm is how many steps lie between two probes of a lane on which no change
-	// is expected: one that has answered right; and, where kept connections are
-	// probed as well, new connections until any lane has. Default 3.
+	// is expected, or fewer where Settle would take longer otherwise: one that has
+	// answered right; and, where kept connections are probed as well, new
+	// connections until any lane has. Default 3.
 	Calm int
 	// InFlight is how many new connections to a target may be open at once,
 	// so that a slow answer does not blind the prober. Default 8. On a kept

@@ -157,7 +157,7 @@ func TestChangeFindings(t *testing.T) {
 // TestQuestionsOfChanges: every kind's n-th change is asked for by what the next
 // form serves, before it the old state is another one, and it can be asked.
 func TestQuestionsOfChanges(t *testing.T) {
-	p := &propagation{Trial: scenariotest.Trial(t, Scenario, nil)}
+	p := newPropagation(scenariotest.Trial(t, Scenario, nil))
 	both := &pair{pods: map[string]string{"one": "one-x", "two": "two-y"}, slices: []*discoveryv1.EndpointSlice{endpointsAt("10.0.0.1"), endpointsAt("10.0.0.2")}}
 	subjects := p.subjects(kindNames(anyRoute), both)
 	got := map[string][]string{}
@@ -211,7 +211,7 @@ func endpointsAt(address string) *discoveryv1.EndpointSlice {
 }
 
 func TestOnlyWantedKindsGetASubject(t *testing.T) {
-	p := &propagation{Trial: scenariotest.Trial(t, Scenario, nil)}
+	p := newPropagation(scenariotest.Trial(t, Scenario, nil))
 	both := &pair{}
 	var kinds []string
 	for _, s := range p.subjects([]string{"create", "recreate", "weight"}, both) {
@@ -314,7 +314,7 @@ func TestThePairOfBackends(t *testing.T) {
 // TestMemoryOfManyChangesIsBounded: what is kept of a change is small, also
 // where every answer is an error.
 func TestMemoryOfManyChangesIsBounded(t *testing.T) {
-	p := &propagation{Trial: scenariotest.Trial(t, Scenario, nil)}
+	p := newPropagation(scenariotest.Trial(t, Scenario, nil))
 	kept := 0
 	for range 3000 {
 		o := &probe.Outcome{Lanes: make([]probe.Lane, 6)}

@@ -150,7 +150,7 @@ func (p *propagation) setResolution(name string) {
 
 // step is the shortest time between two of the probes that a metric rests on.
 func (p *propagation) step(metric string) time.Duration {
-	step, fresh := p.Values.Duration("step"), p.Values.Duration("freshStep")
+	step, fresh := p.pace.kept, p.pace.fresh
 	switch {
 	case metric == "api" || metric == "status":
 		return 0 // no probes

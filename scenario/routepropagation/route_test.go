@@ -42,7 +42,7 @@ func TestQuestionsOfOtherRoutes(t *testing.T) {
 			"endpoint-removed": "http1 balanced.gatemark.test /: status 200, from pod two-y -> status 200, from pod one-x",
 		},
 	} {
-		p := &propagation{Trial: scenariotest.Trial(t, Scenario, map[string]any{"route": kind})}
+		p := newPropagation(scenariotest.Trial(t, Scenario, map[string]any{"route": kind}))
 		got := map[string]string{}
 		for _, s := range p.subjects(kindNames(p.route()), both) {
 			for n := range s.kinds {
@@ -108,7 +108,7 @@ func TestWhatOtherRoutesLack(t *testing.T) {
 			t.Errorf("%v: got %v, want %s", c.set, err, c.want)
 		}
 	}
-	p := &propagation{Trial: scenariotest.Trial(t, Scenario, map[string]any{"route": "TLSRoute"})}
+	p := newPropagation(scenariotest.Trial(t, Scenario, map[string]any{"route": "TLSRoute"}))
 	if got := p.options().Connections; got != probe.Fresh {
 		t.Errorf("a TLSRoute is probed on %v connections", got)
 	}

@@ -34,8 +34,8 @@ var Scenario = &scenario.Scenario{
 	Parameters: []scenario.Parameter{
 		scenario.RouteParameter,
 		{Name: "routes", Default: 100, Min: 1, Max: 40000, Help: "routes to create, one after another"},
-		{Name: "step", Default: time.Millisecond, Min: float64(100 * time.Microsecond), Max: float64(time.Second), Help: "time between two probes of a replica on its kept connection"},
-		{Name: "freshStep", Default: 4 * time.Millisecond, Min: float64(100 * time.Microsecond), Max: float64(time.Second), Help: "the same on new connections, which cost both sides far more than a request"},
+		{Name: "step", Default: time.Duration(0), Max: float64(time.Second), Help: "shortest time between two probes of a replica on its kept connection; 0: 1 ms, or as much more as the CPUs of its node need"},
+		{Name: "freshStep", Default: time.Duration(0), Max: float64(time.Second), Help: "the same on new connections, which cost both sides far more than a request; 0: 4 times as long"},
 		{Name: "connections", Default: "both", OneOf: []string{"both", "kept", "new"}, Help: "kinds of connections to probe on"},
 		{Name: "limit", Default: time.Minute, Min: float64(time.Second), Max: float64(time.Hour), Help: "how long a route is waited for"},
 		{Name: "settle", Default: 250 * time.Millisecond, Min: float64(10 * time.Millisecond), Max: float64(time.Minute), Help: "how long answers must stay right"},
@@ -47,7 +47,7 @@ var Scenario = &scenario.Scenario{
 	},
 	Check: func(v map[string]any) []error {
 		r := scenario.RouteOf(v)
-		return slices.Concat(scenario.Shorter(v, "settle", "limit"), scenario.Lists(v, "shapes", shapeNames(r)), scenario.Lists(v, "changes", kindNames(r)), keptTLS(r, v))
+		return slices.Concat(tooClose(v), scenario.Shorter(v, "settle", "limit"), scenario.Lists(v, "shapes", shapeNames(r)), scenario.Lists(v, "changes", kindNames(r)), keptTLS(r, v))
 	},
 	Writes: propagationWrites,
 	Estimate: func(v scenario.Values) time.Duration {
@@ -74,6 +74,7 @@ func propagationWrites(v scenario.Values) []scenario.Write {
 // propagation is one trial of route-propagation.
 type propagation struct {
 	*scenario.Trial
+	pace   pace
 	prober *probe.Prober
 	status *scenario.RouteStatus
 	config *scenario.ConfigClock
@@ -131,6 +132,9 @@ func (p *propagation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.findPace(ctx, stage.Replicas); err != nil {
+		return scenario.Invalid{Reason: err}
+	}
 	if p.prober, err = probe.New(stage.Targets(), p.options()); err != nil {
 		return scenario.Invalid{Reason: err}
 	}
@@ -162,8 +166,8 @@ func (p *propagation) options() probe.Options {
 	}
 	return probe.Options{
 		Connections: connections,
-		Step:        p.Values.Duration("step"),
-		FreshStep:   p.Values.Duration("freshStep"),
+		Step:        p.pace.kept,
+		FreshStep:   p.pace.fresh,
 		Limit:       p.Values.Duration("limit"),
 		Settle:      p.Values.Duration("settle"),
 		// Where it is not granted, the gates tell whether it was needed.

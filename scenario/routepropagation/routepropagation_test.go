@@ -23,7 +23,8 @@ func measured(t *testing.T, n int, set map[string]any) *propagation {
 		set = map[string]any{}
 	}
 	set["routes"] = n
-	p := &propagation{Trial: scenariotest.Trial(t, Scenario, set), config: &scenario.ConfigClock{}}
+	p := newPropagation(scenariotest.Trial(t, Scenario, set))
+	p.config = &scenario.ConfigClock{}
 	for i := range n {
 		at := time.Now().Add(time.Duration(i) * time.Second)
 		r := propagated{name: fmt.Sprintf("route-%05d", i), at: at, answered: 3 * ms, status: 10 * ms,
@@ -346,7 +347,7 @@ func TestPropagationSpreadsConfigChecksEvenly(t *testing.T) {
 	for _, c := range []struct{ routes, checks, want, gap int }{
 		{3000, 50, 50, 60}, {100, 50, 50, 2}, {30, 50, 30, 1}, {100, 0, 0, 0}, {100, 1, 1, 0}, {7, 3, 3, 3}, {1, 50, 1, 0},
 	} {
-		p := &propagation{Trial: scenariotest.Trial(t, Scenario, map[string]any{"routes": c.routes, "configChecks": c.checks})}
+		p := newPropagation(scenariotest.Trial(t, Scenario, map[string]any{"routes": c.routes, "configChecks": c.checks}))
 		var due []int
 		for i := range c.routes {
 			if p.due(i) {
