@@ -81,12 +81,15 @@ func (a *lane) step() time.Duration {
 	return a.loop.options.Step
 }
 
-// calm is the time between two probes where no change is expected. It is no
-// reason for settling to take longer.
+// calm is the time between two probes of a lane that has answered right. It is
+// no reason for settling to take longer.
 func (a *lane) calm() time.Duration {
 	o := &a.loop.options
-	return max(a.step(), min(time.Duration(o.Calm)*a.step(), o.Settle/time.Duration(o.SettleAnswers+1)))
+	return min(a.wide(), o.Settle/time.Duration(o.SettleAnswers+1))
 }
+
+// wide is the time between two probes where no change is expected.
+func (a *lane) wide() time.Duration { return time.Duration(a.loop.options.Calm) * a.step() }
 
 // pace is the schedule that the lane is to keep from now on: close where a
 // change may come, and wide where none is expected, since each probe takes from
@@ -97,7 +100,7 @@ func (a *lane) pace() load.Schedule {
 		return load.Constant{Step: a.calm()}
 	}
 	if l.marked && a.kind == Fresh && l.options.Connections == Both && !slices.ContainsFunc(l.lanes, func(b *lane) bool { return b.served }) {
-		step = a.calm() // the lanes of kept connections will tell
+		step = a.wide() // the lanes of kept connections will tell
 	}
 	return load.DenseThenSparse{Step: step, Dense: time.Duration(float64(step) / l.options.Sparse), Share: l.options.Sparse}
 }
