@@ -34,6 +34,8 @@ func Seconds(s float64) string {
 		return d.Round(10 * time.Millisecond).String()
 	case d.Abs() >= 100*time.Millisecond:
 		return d.Round(time.Millisecond).String()
+	case d.Abs() < time.Millisecond:
+		return d.Round(time.Microsecond).String()
 	}
 	return d.Round(10 * time.Microsecond).String()
 }

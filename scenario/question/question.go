@@ -3,6 +3,7 @@ package question
 
 import (
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/addedlatency"
 	"github.com/gatemark/gatemark/scenario/architecture"
 	"github.com/gatemark/gatemark/scenario/attachedroutes"
 	"github.com/gatemark/gatemark/scenario/planerestart"
@@ -17,6 +18,7 @@ func All() []*scenario.Scenario {
 		routepropagation.Scenario,
 		routechange.Scenario,
 		traffic.Scenario,
+		addedlatency.Scenario,
 		planerestart.Scenario,
 		attachedroutes.Scenario,
 		architecture.Scenario,

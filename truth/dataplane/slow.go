@@ -27,8 +27,10 @@ func (r *Replica) slow(ctx context.Context, f fault.Faults) {
 	}
 	if f.Latency > 0 {
 		r.wrong.injected.Add("latency")
-		for began := time.Now(); time.Since(began) < f.Latency; {
+		began := time.Now()
+		for time.Since(began) < f.Latency {
 		}
+		r.wrong.busy.Add(int64(time.Since(began)))
 	}
 }
 

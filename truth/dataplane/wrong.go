@@ -14,6 +14,7 @@ type wrong struct {
 	requests, matches atomic.Int64
 	slot              atomic.Int64 // when the last request has its turn, in ns since 1970
 	stalled           atomic.Int64 // until when nothing is served, in ns since 1970
+	busy              atomic.Int64 // how long requests were kept on purpose, in ns
 	injected          fault.Tally
 }
 
@@ -22,6 +23,10 @@ func (r *Replica) Requests() int64 { return r.wrong.requests.Load() }
 
 // Injected is how many requests each fault has hit so far, by its name.
 func (r *Replica) Injected() map[string]int64 { return r.wrong.injected.All() }
+
+// Busy is how long the fault latency has kept requests so far, all together: a
+// little longer than it was asked to, where the CPU was taken away meanwhile.
+func (r *Replica) Busy() time.Duration { return time.Duration(r.wrong.busy.Load()) }
 
 // A life is what faults must know of one generation of a route on a replica.
 type life struct {

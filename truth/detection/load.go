@@ -35,6 +35,36 @@ var loads = []Row{
 	},
 }
 
+// inPairs are parameters of added-latency for a trial of less than a minute. The
+// rate leaves a CPU that is shared with everything else idle for most of the
+// time, so that what is added is not the length of a queue.
+func inPairs(more ...map[string]any) map[string]any {
+	set := map[string]any{"through": "replica", "rate": 25, "duration": "800ms", "warmup": "100ms", "blocks": 8}
+	for _, m := range more {
+		maps.Copy(set, m)
+	}
+	return set
+}
+
+var pairs = []Row{
+	{
+		Wrong: "each request costs so much time of a CPU", Scenario: "added-latency", Parameters: inPairs(),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Latency: d} }, 5*ms, 10*ms, 20*ms),
+		Finds: "added-p50", Says: "the gateway adds", Brings: []string{"added-p99"},
+	},
+	{
+		// 4 in 100 are beyond the p95, and are the p99.
+		Wrong: "every n-th request waits for 300 ms", Scenario: "added-latency", Parameters: inPairs(map[string]any{"rate": 125}),
+		Sizes: sizes(func(n int64) fault.Faults { return fault.Faults{HangEvery: n, HangFor: 300 * ms} }, 40, 30, 25),
+		Finds: "added-p99", Says: "to the slowest hundredth of the answers",
+	},
+	{
+		Wrong: "every n-th request gets a 503, while latency is measured", Scenario: "added-latency", Parameters: inPairs(map[string]any{"rate": 100}),
+		Sizes: sizes(func(n int64) fault.Faults { return fault.Faults{ErrorEvery: n} }, 100, 50, 10),
+		Finds: "errors", Says: "requests through the gateway failed",
+	},
+}
+
 // withLoad sets a parameter to each of some lists.
 func withLoad(parameter string, f fault.Faults, lists ...string) []Size {
 	var all []Size
