@@ -330,7 +330,7 @@ func (l *loop) sawRight(at *lane) {
 	}
 	for _, lane := range l.lanes {
 		if lane.kind == Fresh && lane.rights == 0 && (anywhere || here && lane.target == at.target) {
-			lane.turn(l.now() + l.offset(lane))
+			lane.turn(l.now())
 		}
 	}
 }
