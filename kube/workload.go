@@ -120,14 +120,21 @@ func (w Workload) Resume(ctx context.Context, c *Client, replicas int64) error {
 const restartedKey = "kubectl.kubernetes.io/restartedAt"
 
 // Restart has all pods of the workload replaced, in the way that its strategy
-// says.
-func (w Workload) Restart(ctx context.Context, c *Client) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`,
-		w.GetUID(), restartedKey, time.Now().Format(time.RFC3339Nano))
+// says. It returns what RestartedAt says of the workload until its owner, or
+// another restart, takes that back.
+func (w Workload) Restart(ctx context.Context, c *Client) (at string, err error) {
+	at = time.Now().Format(time.RFC3339Nano)
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, w.GetUID(), restartedKey, at)
 	if err := w.patch(ctx, c, types.MergePatchType, patch); err != nil {
-		return fmt.Errorf("restart %s: %w", w.Ref(), err)
+		return "", fmt.Errorf("restart %s: %w", w.Ref(), err)
 	}
-	return nil
+	return at, nil
+}
+
+// RestartedAt is the mark of the last restart, or "".
+func (w Workload) RestartedAt() string {
+	at, _, _ := unstructured.NestedString(w.Object, "spec", "template", "metadata", "annotations", restartedKey)
+	return at
 }
 
 // Scale gives a Deployment or StatefulSet another number of replicas, if it has

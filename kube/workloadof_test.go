@@ -48,8 +48,13 @@ func TestWorkloadsOf(t *testing.T) {
 		t.Fatalf("%v, %v", found, err)
 	}
 	for _, w := range found {
-		if err := w.Restart(t.Context(), c); err != nil {
+		at, err := w.Restart(t.Context(), c)
+		if err != nil {
 			t.Error(err)
+		}
+		after, err := GetWorkload(t.Context(), c, w.Ref())
+		if err != nil || at == "" || after.RestartedAt() != at || w.RestartedAt() != "" {
+			t.Errorf("%s: restarted at %q, it says %q, %v", w.Ref(), at, after.RestartedAt(), err)
 		}
 	}
 	var d appsv1.Deployment

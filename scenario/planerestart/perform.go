@@ -40,7 +40,7 @@ func (r *restarts) measure(ctx context.Context, k *kind) (seen *kindSeen, err er
 		}
 	}
 	restore, err := r.prepare(ctx, k, p)
-	if errors.Is(err, errNotScalable) {
+	if errors.Is(err, errImpossible) {
 		seen.unsupported = err.Error()
 		return seen, restore(ctx)
 	}
@@ -71,7 +71,7 @@ func (r *restarts) prepare(ctx context.Context, k *kind, p *plant) (restore func
 		if err == nil {
 			err = p.settle(ctx, limit)
 		}
-		if errors.Is(err, errNotScalable) { // then its owner did it
+		if errors.Is(err, errImpossible) { // then its owner did it
 			return nil
 		}
 		return err
@@ -142,9 +142,9 @@ func (p *performance) run(ctx context.Context) error {
 		s := &p.seen.kind.steps[i%len(p.seen.kind.steps)]
 		p.Progress("%s (%d of %d)", s.name, i+1, p.seen.planned)
 		if err := p.one(ctx, s); err != nil {
-			if errors.Is(err, errNotScalable) {
+			if errors.Is(err, errImpossible) {
 				p.seen.unsupported = err.Error()
-				return nil
+				return p.takeBack(ctx)
 			}
 			return fmt.Errorf("after %d of %d events: %w", i, p.seen.planned, err)
 		}
@@ -242,10 +242,10 @@ func (p *performance) one(ctx context.Context, s *step) error {
 	e.replicas = p.lookout.since(start)
 	p.seize(&e)
 	p.seen.events = append(p.seen.events, e)
-	if e.change == nil || !e.over() {
+	if e.change == nil {
 		return nil
 	}
-	if err := p.takeBack(ctx); err != nil {
+	if err := p.takeBack(ctx); err != nil || !e.over() {
 		return err
 	}
 	lacking, err := p.wait(ctx, p.answers())

@@ -26,6 +26,8 @@ type plant struct {
 	workloads []kube.WorkloadRef
 	// ending are the pods that the last event ends.
 	ending map[types.UID]string
+	// restarted are the marks of the last restart; its owner may take them back.
+	restarted map[kube.WorkloadRef]string
 	// replicas is how many pods there are to be; negative: as many as the
 	// workloads say.
 	replicas int64
@@ -87,14 +89,17 @@ func restart(ctx context.Context, p *plant) error {
 	if err := p.endAll(ctx); err != nil {
 		return err
 	}
+	p.restarted = map[kube.WorkloadRef]string{}
 	for _, ref := range p.workloads {
 		w, err := kube.GetWorkload(ctx, p.kube, ref)
 		if err != nil {
 			return fmt.Errorf("%s: %w", ref, err)
 		}
-		if err := w.Restart(ctx, p.kube); err != nil {
+		at, err := w.Restart(ctx, p.kube)
+		if err != nil {
 			return err
 		}
+		p.restarted[ref] = at
 	}
 	return nil
 }
@@ -140,20 +145,20 @@ func (p *plant) kill(ctx context.Context, pods []corev1.Pod) error {
 	return nil
 }
 
-// errNotScalable is why a plane keeps its number of pods.
-var errNotScalable = errors.New("it cannot be scaled")
+// errImpossible is why a plane cannot have what a kind does to it.
+var errImpossible = errors.New("it cannot be done to its workloads")
 
 // workload is the one that is scaled.
 func (p *plant) workload(ctx context.Context) (kube.Workload, error) {
 	if len(p.workloads) != 1 {
-		return kube.Workload{}, fmt.Errorf("%w: it has %d workloads", errNotScalable, len(p.workloads))
+		return kube.Workload{}, fmt.Errorf("%w: there are %d to be scaled together", errImpossible, len(p.workloads))
 	}
 	w, err := kube.GetWorkload(ctx, p.kube, p.workloads[0])
 	if err != nil {
 		return w, fmt.Errorf("%s: %w", p.workloads[0], err)
 	}
 	if !w.Scales() {
-		return w, fmt.Errorf("%w: a %s has a pod on each node", errNotScalable, w.GetKind())
+		return w, fmt.Errorf("%w: a %s has a pod on each node", errImpossible, w.GetKind())
 	}
 	return w, nil
 }
@@ -172,7 +177,7 @@ func (p *plant) scale(ctx context.Context, replicas int64) error {
 }
 
 // missing says in words what the plane lacks until the last event is over, or
-// "". It is an error if its owner has taken the scaling back.
+// "". It is an error if its owner has taken back what was done.
 func (p *plant) missing(ctx context.Context) (string, error) {
 	want, err := p.wanted(ctx)
 	if err != nil {
@@ -185,6 +190,11 @@ func (p *plant) missing(ctx context.Context) (string, error) {
 	ready := int64(0)
 	for i := range all {
 		if _, old := p.ending[all[i].UID]; old {
+			if all[i].DeletionTimestamp == nil {
+				if err := p.stillRestarting(ctx); err != nil {
+					return "", err
+				}
+			}
 			return fmt.Sprintf("pod %s was to end, and is there", all[i].Name), nil
 		}
 		if isReady(&all[i]) {
@@ -195,6 +205,21 @@ func (p *plant) missing(ctx context.Context) (string, error) {
 		return fmt.Sprintf("%d of %d pods are ready, and %d are to be", ready, len(all), want), nil
 	}
 	return "", nil
+}
+
+// stillRestarting is the error of a restart that an owner has taken back while
+// there were pods left to be replaced: they never will be.
+func (p *plant) stillRestarting(ctx context.Context) error {
+	for ref, at := range p.restarted {
+		w, err := kube.GetWorkload(ctx, p.kube, ref)
+		if err != nil {
+			return fmt.Errorf("%s: %w", ref, err)
+		}
+		if w.RestartedAt() != at {
+			return fmt.Errorf("%w: %s was told to restart, and its owner took that back", errImpossible, ref)
+		}
+	}
+	return nil
 }
 
 func isReady(pod *corev1.Pod) bool {
@@ -222,7 +247,7 @@ func (p *plant) wanted(ctx context.Context) (int64, error) {
 		want += n
 	}
 	if p.replicas >= 0 && want != p.replicas {
-		return 0, fmt.Errorf("%w: its replicas were set to %d, and its owner set them back to %d", errNotScalable, p.replicas, want)
+		return 0, fmt.Errorf("%w: their replicas were set to %d, and their owner set them back to %d", errImpossible, p.replicas, want)
 	}
 	return want, nil
 }
