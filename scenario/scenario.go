@@ -67,6 +67,15 @@ func (v Values) Int(name string) int {
 	panic(fmt.Sprintf("parameter %s is %T, want int", name, v[name]))
 }
 
+// Float returns a number that need not be whole.
+func (v Values) Float(name string) float64 {
+	n, ok := v[name].(float64)
+	if !ok {
+		panic(fmt.Sprintf("parameter %s is %T, want float64", name, v[name]))
+	}
+	return n
+}
+
 // Duration returns a duration parameter.
 func (v Values) Duration(name string) time.Duration {
 	s, _ := v[name].(string)

@@ -47,7 +47,7 @@ var rules = []rule{
 	{"measure", []string{"kube", "load", "load/attacker", "load/poll", "marker", "measure/...", "result"}, "observers know no scenario"},
 	{"scenario/scenariotest", []string{"echo", "kube", "load", "load/attacker", "marker", "result", "scenario", "scenario/attack", "scenario/stream"}, "what tests of scenarios share"},
 	{"scenario/question", []string{"scenario/..."}, "the list of all scenarios"},
-	{"scenario", []string{"kube", "load", "load/attacker", "marker", "measure/...", "implementation", "result", "stat", "scenario", "scenario/attack", "scenario/stream"}, "a scenario knows no plan and no run, so that it can be tested alone"},
+	{"scenario", []string{"echo/events", "kube", "load", "load/attacker", "marker", "measure/...", "implementation", "result", "stat", "scenario", "scenario/attack", "scenario/stream"}, "a scenario knows no plan and no run, so that it can be tested alone"},
 	{"run/session", []string{"kube", "measure/usage", "result", "run", "run/park", "run/transfer"}, "the user's side of a run"},
 	{"run/park", []string{"kube", "scenario"}, "what is set aside must be brought back without a plan or a run"},
 	{"run/transfer", []string{"result"}, "the protocol knows results only"},

@@ -21,35 +21,48 @@ const AdminPort = "8081"
 
 // arrivals asks all backends.
 func (p *Place) arrivals(ctx context.Context) (sum Arrivals, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	err = p.AskBackends(ctx, "/counters", func(answer *json.Decoder) error {
+		var one Arrivals
+		err := answer.Decode(&one)
+		sum.Accepted += one.Accepted
+		sum.Requests += one.Requests
+		return err
+	})
+	return sum, err
+}
+
+// askLimit bounds how long all backends may take to answer.
+const askLimit = 10 * time.Second
+
+// AskBackends asks the admin port of each backend for something, one after the
+// other.
+func (p *Place) AskBackends(ctx context.Context, path string, read func(*json.Decoder) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	for _, b := range p.Backends {
 		address, _, err := net.SplitHostPort(b)
-		if err != nil {
-			return sum, err
+		if err == nil {
+			err = ask(ctx, "http://"+net.JoinHostPort(address, AdminPort)+path, read)
 		}
-		one, err := askBackend(ctx, net.JoinHostPort(address, AdminPort))
 		if err != nil {
-			return sum, fmt.Errorf("ask backend %s for its counters: %w", b, err)
+			return fmt.Errorf("ask backend %s for %s: %w", b, path, err)
 		}
-		sum.Accepted += one.Accepted
-		sum.Requests += one.Requests
 	}
-	return sum, nil
+	return nil
 }
 
-func askBackend(ctx context.Context, admin string) (one Arrivals, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/counters", nil)
+func ask(ctx context.Context, url string, read func(*json.Decoder) error) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return one, err
+		return err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return one, err
+		return err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return one, errors.New(response.Status)
+		return errors.New(response.Status)
 	}
-	return one, json.NewDecoder(response.Body).Decode(&one)
+	return read(json.NewDecoder(response.Body))
 }

@@ -43,16 +43,21 @@ func (one *Seen) JudgeAlone(cpus int) {
 		one.Verdict, one.Reasons = AttackerLimited, one.Result.Reasons
 		return
 	}
+	one.JudgeAround(cpus)
+	if one.Verdict == Fine && one.Result.Verdict == load.BackendLimited {
+		one.Verdict, one.Reasons = NotCarried, one.Result.Reasons
+	}
+}
+
+// JudgeAround gives a measurement that so far is fine its verdict by the machine
+// and the backends, which have so many CPUs.
+func (one *Seen) JudgeAround(cpus int) {
 	if steal := one.Result.Self.Steal; steal > stealShare {
 		one.Verdict, one.Reasons = MachineLimited, []string{fmt.Sprintf("the host took %.0f %% of the CPU time away", 100*steal)}
 		return
 	}
 	if share := one.Use.Backends / one.Use.Seconds / float64(cpus); share > backendShare {
 		one.Verdict, one.Reasons = BackendLimited, []string{fmt.Sprintf("the backends used %.0f %% of the CPUs that they could", 100*share)}
-		return
-	}
-	if one.Result.Verdict == load.BackendLimited {
-		one.Verdict, one.Reasons = NotCarried, one.Result.Reasons
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/gatemark/gatemark/scenario/addedlatency"
 	"github.com/gatemark/gatemark/scenario/architecture"
 	"github.com/gatemark/gatemark/scenario/attachedroutes"
+	"github.com/gatemark/gatemark/scenario/capacity"
 	"github.com/gatemark/gatemark/scenario/planerestart"
 	"github.com/gatemark/gatemark/scenario/routechange"
 	"github.com/gatemark/gatemark/scenario/routepropagation"
@@ -19,6 +20,7 @@ func All() []*scenario.Scenario {
 		routechange.Scenario,
 		traffic.Scenario,
 		addedlatency.Scenario,
+		capacity.Scenario,
 		planerestart.Scenario,
 		attachedroutes.Scenario,
 		architecture.Scenario,

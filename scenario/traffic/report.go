@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/attack"
@@ -89,10 +88,10 @@ func (t *traffic) pointMetrics(s *summary) {
 	key, of := s.point.key(), ", "+s.point.String()
 	t.Metric("throughput-"+key, ofRounds(result.Value("Answers a second"+of, "1/s", s.rate()), s).Higher())
 	if l := s.latency(); l != nil && s.point.rate > 0 {
-		t.Metric("latency-"+key, withVerdict(distribution("Latency"+of, l), s))
+		t.Metric("latency-"+key, withVerdict(attack.Distribution("Latency"+of, l), s))
 	}
 	if l := s.service(); l != nil {
-		t.Metric("service-"+key, withVerdict(distribution("Service time"+of, l), s))
+		t.Metric("service-"+key, withVerdict(attack.Distribution("Service time"+of, l), s))
 	}
 	for _, c := range attack.Consumers {
 		t.metric("cpu-"+c.Name+"-"+key, "CPU time for a million requests, "+c.Title+of, "s", s.cost(c.Of), s)
@@ -105,15 +104,6 @@ func withVerdict(m result.Metric, s *summary) result.Metric {
 		m.Warnings = append(m.Warnings, string(s.verdict))
 	}
 	return m
-}
-
-// distribution is that of a histogram, which has every request: there is no
-// interval to give.
-func distribution(title string, s *load.Summary) result.Metric {
-	return result.Metric{
-		Title: title, Unit: "s", N: int(s.Count),
-		Min: &s.Min, Mean: &s.Mean, P50: &s.P50, P90: &s.P90, P95: &s.P95, P99: &s.P99, P999: &s.P999, Max: &s.Max,
-	}.Lower()
 }
 
 // notes say what must be known of the machine and the way.

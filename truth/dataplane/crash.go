@@ -12,7 +12,6 @@ const restart = time.Second
 // crash ends all that the replica serves, as the end of its process would, and
 // waits until it may start again. The error is that the context ended.
 func (r *Replica) crash(ctx context.Context) error {
-	r.wrong.injected.Add("crashEvery")
 	if r.options.Crash != nil {
 		r.options.Crash()
 	}

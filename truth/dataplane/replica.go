@@ -41,6 +41,7 @@ type Replica struct {
 	draining atomic.Bool
 	killed   chan struct{}
 	killing  sync.Once
+	crashing chan struct{} // has something when faults want a crash
 
 	mu      sync.Mutex
 	force   Force
@@ -51,7 +52,7 @@ type Replica struct {
 
 // New returns a replica that takes its configuration from a source.
 func New(source feed.Source, o Options) *Replica {
-	r := &Replica{options: o, source: source, changed: make(chan struct{}), killed: make(chan struct{}), servers: map[int32]*server{}}
+	r := &Replica{options: o, source: source, changed: make(chan struct{}), killed: make(chan struct{}), crashing: make(chan struct{}, 1), servers: map[int32]*server{}}
 	r.table.Store(&table{})
 	r.h1, r.h2c, r.once = newTransport(), newTransport(), newTransport()
 	r.once.DisableKeepAlives = true
@@ -156,12 +157,25 @@ func (r *Replica) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-expired:
+		case <-r.crashing:
+			r.wrong.injected.Add("crashesAbove")
+			if r.crash(ctx) != nil {
+				return nil
+			}
+			select {
+			case <-r.crashing: // of requests that it crashed with
+			default:
+			}
+			has := keeping.last
+			keeping = keeper{}
+			keeping.got(has, r.options.Faults.Now(), time.Now())
 		case d := <-arrived:
 			if pause(ctx, time.Until(d.at)) != nil {
 				return nil
 			}
 			f := r.options.Faults.Now()
 			if taken++; f.Crashes(taken) {
+				r.wrong.injected.Add("crashEvery")
 				if r.crash(ctx) != nil {
 					return nil
 				}

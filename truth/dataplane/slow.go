@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatemark/gatemark/truth/fault"
@@ -20,7 +21,7 @@ func (r *Replica) slow(ctx context.Context, f fault.Faults) {
 		_ = pause(ctx, wait) // whoever gave up needs no answer
 	}
 	if f.Limit > 0 {
-		if wait := r.wrong.turn(now, time.Second/time.Duration(f.Limit)); wait > 0 {
+		if wait := turn(&r.wrong.slot, now, time.Second/time.Duration(f.Limit)); wait > 0 {
 			r.wrong.injected.Add("limit")
 			_ = pause(ctx, wait)
 		}
@@ -35,12 +36,12 @@ func (r *Replica) slow(ctx context.Context, f fault.Faults) {
 }
 
 // turn is how long a request waits until a gap has passed since the turn of the
-// one before it.
-func (x *wrong) turn(now time.Time, gap time.Duration) time.Duration {
+// one before it, which the slot has.
+func turn(slot *atomic.Int64, now time.Time, gap time.Duration) time.Duration {
 	for {
-		last := x.slot.Load()
+		last := slot.Load()
 		at := max(last+int64(gap), now.UnixNano())
-		if x.slot.CompareAndSwap(last, at) {
+		if slot.CompareAndSwap(last, at) {
 			return time.Duration(at - now.UnixNano())
 		}
 	}

@@ -20,14 +20,14 @@ func TestTurns(t *testing.T) {
 	x := new(wrong)
 	now := at(0)
 	for i, want := range []time.Duration{0, 100, 200, 300} {
-		if got := x.turn(now, 100*time.Millisecond); got != want*time.Millisecond {
+		if got := turn(&x.slot, now, 100*time.Millisecond); got != want*time.Millisecond {
 			t.Errorf("request %d waits %s, want %s", i, got, want*time.Millisecond)
 		}
 	}
-	if got := x.turn(at(10), 100*time.Millisecond); got != 0 {
+	if got := turn(&x.slot, at(10), 100*time.Millisecond); got != 0 {
 		t.Errorf("after a pause a request waits %s", got)
 	}
-	if got := x.turn(at(10), 100*time.Millisecond); got != 100*time.Millisecond {
+	if got := turn(&x.slot, at(10), 100*time.Millisecond); got != 100*time.Millisecond {
 		t.Errorf("what was not used is kept: the second waits %s", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type wrong struct {
 	requests, matches atomic.Int64
 	slot              atomic.Int64 // when the last request has its turn, in ns since 1970
+	refused, overload atomic.Int64 // the same of the limits on what comes in a second
 	stalled           atomic.Int64 // until when nothing is served, in ns since 1970
 	busy              atomic.Int64 // how long requests were kept on purpose, in ns
 	injected          fault.Tally
@@ -77,6 +78,9 @@ func (r *Replica) spoil(v visit) bool {
 	case f.Refuses(n):
 		r.wrong.injected.Add("errorEvery")
 		v.refuse(http.StatusServiceUnavailable)
+		return true
+	}
+	if r.overloaded(v, f) {
 		return true
 	}
 	if wait := f.Hangs(n); wait > 0 {

@@ -24,6 +24,9 @@ type attackers struct {
 // attackersToken is known to this process alone.
 const attackersToken = "detection"
 
+// lead suffices where everybody is in one process.
+const lead = 200 * time.Millisecond
+
 func startAttackers(ctx context.Context, n int) (scenario.Attackers, error) {
 	a := &attackers{}
 	var members []attacker.Member
@@ -42,7 +45,7 @@ func startAttackers(ctx context.Context, n int) (scenario.Attackers, error) {
 		members = append(members, attacker.Member{Name: scenario.AttackerName + "-" + strconv.Itoa(i), Address: listener.Addr().String()})
 	}
 	var err error
-	if a.Fleet, err = attacker.NewFleet(ctx, attackersToken, members, attacker.FleetOptions{}); err != nil {
+	if a.Fleet, err = attacker.NewFleet(ctx, attackersToken, members, attacker.FleetOptions{Lead: lead}); err != nil {
 		return nil, errors.Join(err, a.Remove(ctx))
 	}
 	return a, nil

@@ -57,7 +57,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts} {
+	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts, searches} {
 		all = append(all, rows...)
 	}
 	return all
@@ -75,6 +75,7 @@ func Clean() []Row {
 		{Wrong: "nothing, with TLSRoutes", Scenario: "route-change", Parameters: of("TLSRoute", underTraffic("none,service,invalid", map[string]any{"iterations": 1})), Sizes: []Size{{Name: "2 changes each"}}},
 		{Wrong: "nothing", Scenario: "traffic", Parameters: underLoad(), Sizes: []Size{{Name: "1 and 8 connections"}}},
 		{Wrong: "nothing", Scenario: "added-latency", Parameters: inPairs(map[string]any{"rate": 125}), Sizes: []Size{{Name: "8 blocks"}}},
+		{Wrong: "nothing", Scenario: "capacity", Parameters: searching(map[string]any{"backends": 3}), Sizes: []Size{{Name: "up to 800 requests/s"}}},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
 		{Wrong: "nothing", Scenario: "architecture", Parameters: apart(10, "30s"), Sizes: []Size{{Name: "two Gateways"}}},
 		{Wrong: "nothing", Scenario: "plane-restart", Parameters: restarting("all", map[string]any{"iterations": 1}), Sizes: []Size{{Name: "every kind once"}},

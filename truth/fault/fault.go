@@ -82,6 +82,12 @@ type Faults struct {
 	// Limit is how many requests a replica serves in a second: each waits for its
 	// turn.
 	Limit int64 `json:"limit,omitempty" point:"request"`
+	// RefusesAbove is how many requests a replica serves in a second: more are
+	// answered with status 503 at once.
+	RefusesAbove int64 `json:"refusesAbove,omitempty" point:"request"`
+	// CrashesAbove is how many requests in a second a replica survives: more let it
+	// crash. It starts again after 1 s; in a pod its process ends.
+	CrashesAbove int64 `json:"crashesAbove,omitempty" point:"request"`
 
 	// Misroute serves each n-th request that matches a route by another route of
 	// the listener.

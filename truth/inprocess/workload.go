@@ -117,7 +117,10 @@ func (w *workloads) control(ctx context.Context, object *corev1.Pod) (*pod, erro
 func (w *workloads) data(ctx context.Context, object *corev1.Pod) (*pod, error) {
 	gateway := argument(object, "--gateway")
 	running, cancel := context.WithCancel(ctx)
-	r, err := startReplica(running, w.feed.For(gateway), dataplane.Options{Number: len(w.of(gateway)), Faults: w.options.Faults, Drain: drain})
+	r, err := startReplica(running, w.feed.For(gateway), dataplane.Options{
+		Number: len(w.of(gateway)), Faults: w.options.Faults, Drain: drain,
+		Crash: func() { w.again(running, func() error { return w.sayRestarted(running, object) }) },
+	})
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("run pod %s: %w", client.ObjectKeyFromObject(object), err)
@@ -146,6 +149,27 @@ func (w *workloads) data(ctx context.Context, object *corev1.Pod) (*pod, error) 
 		end()
 		w.removeAfter(ctx, object, r.ended)
 	}}, nil
+}
+
+// sayRestarted writes that a pod's container was killed and runs again, as a
+// kubelet would.
+func (w *workloads) sayRestarted(ctx context.Context, object *corev1.Pod) error {
+	var pod corev1.Pod
+	if err := w.kube.Get(ctx, client.ObjectKeyFromObject(object), &pod); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	before := pod.DeepCopy()
+	container := pod.Spec.Containers[0]
+	status := corev1.ContainerStatus{Name: container.Name, Image: container.Image, Ready: true, RestartCount: 1}
+	if all := pod.Status.ContainerStatuses; len(all) > 0 {
+		status.RestartCount += all[0].RestartCount
+	}
+	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", FinishedAt: metav1.Now()}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+	if err := w.kube.Status().Patch(ctx, &pod, client.StrategicMergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("say that pod %s was restarted: %w", client.ObjectKeyFromObject(object), err)
+	}
+	return nil
 }
 
 // removeAfter removes a pod's object when what ran in it has ended.
