@@ -67,7 +67,7 @@ func found(t *testing.T, s *search, on *server) (answer, []step) {
 	}
 }
 
-func newSearch() *search { return &search{start: 500, most: 1_000_000, resolution: 0.02} }
+func newSearch() *search { return &search{start: 500, most: 500_000, resolution: 0.02} }
 
 // within reports whether a rate is at most so far below a limit, and not above it.
 func within(rate int, limit, share float64) bool {

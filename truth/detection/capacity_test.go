@@ -17,7 +17,7 @@ import (
 func TestKnownCapacity(t *testing.T) {
 	b := open(t, 1)
 	limits, times := []int64{600}, 1
-	set := map[string]any{"start": 300, "most": 1_000_000, "resolution": 0.01, "events": 0, "duration": "1s", "confirm": "2s"}
+	set := map[string]any{"start": 300, "most": 500_000, "resolution": 0.01, "events": 0, "duration": "1s", "confirm": "2s"}
 	if whole() {
 		limits, times = []int64{3000, 7500}, 10
 		set["start"], set["duration"], set["confirm"] = 1000, "2s", "5s"
