@@ -33,6 +33,9 @@ func TestKnownCapacity(t *testing.T) {
 					t.Logf("%s: once more, since a stall must not fail a commit", answer)
 					found, answer = known(ctx, t, b, try)
 				}
+				if !whole() && found == 0 { // no capacity is claimed
+					t.Skipf("this machine cannot tell now: %s", answer)
+				}
 				if t.Logf("limit %d: %s", limit, answer); !near(found, limit) {
 					t.Errorf("limit %d: %s", limit, answer)
 				}
