@@ -58,6 +58,14 @@ func (r *Result) judge(a *attack) {
 	}
 }
 
+// OnlyLate reports whether requests that were sent late are all that makes the
+// attacker the limit. Service times then are still the target's: they count from
+// when a request was sent.
+func (r *Result) OnlyLate() bool {
+	s := &r.Self
+	return r.Verdict == AttackerLimited && s.BusiestLoop <= busyLimit && s.Exhausted == 0 && s.ClockSteps == 0 && s.RecordsLost == 0
+}
+
 func percent(format string, share, limit float64) string {
 	return fmt.Sprintf(format, 100*share, 100*limit)
 }

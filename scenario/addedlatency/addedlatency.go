@@ -23,7 +23,7 @@ var Scenario = &scenario.Scenario{
 		Name:     "added-latency",
 		Title:    "Added latency",
 		Question: "How much longer does a request take through the gateway than straight to what is behind it?",
-		Method: "Attackers in pods of their own send requests at a fixed rate by the clock. A block is three short measurements in random order: one through the gateway, two of the direct path. " +
+		Method: "Attackers in pods of their own send requests at a fixed rate by the clock, and times count from when they were sent. A block is three short measurements in random order: one through the gateway, two of the direct path. " +
 			"What the gateway adds to a quantile is the mean over the blocks of its difference to the direct path, with an interval. How much the two of the direct path differ is the noise floor: " +
 			"a difference that is not above it, or whose interval holds zero, is called no difference.",
 		Headline: []string{"added-p50", "added-p99", "errors"},
@@ -82,6 +82,9 @@ type trial struct {
 	upstream upstream
 	rate     int
 	seen     []*seen
+	// fromDue: times count from when requests were due, and not from when they
+	// were sent. See judge.
+	fromDue bool
 }
 
 // A way is one of the three measurements of a block.

@@ -30,14 +30,14 @@ func made(block int, w way, latency time.Duration) *seen {
 		well.Latency.Record(ns)
 		well.Service.Record(ns)
 	}
-	counts := load.Counts{Classes: map[load.Class]*load.ClassCount{load.OK: well}}
+	counts := load.Counts{Classes: map[load.Class]*load.ClassCount{load.OK: well}, InTime: 200}
 	connect := load.NewHistogram()
 	connect.Record(int64(40 * µs))
 	one := &attack.Seen{Sent: 240, Received: attack.Arrivals{Accepted: 8, Requests: 240}, Use: attack.UnknownUse()}
 	one.Result = &load.Result{Requests: 200, AchievedRate: 200, Seconds: 1, OpenLoop: true, Verdict: load.Valid, Errors: counts.Errors(),
 		Latency: well.Latency.Summary(), ServiceTime: well.Service.Summary(), Connect: connect.Summary(), ConnectTimes: connect,
 		Slices: []*load.Slice{{Counts: counts}}}
-	return &seen{block, w, one}
+	return &seen{block: block, way: w, Seen: one}
 }
 
 // fail makes so many of a measurement's requests end otherwise.
@@ -62,6 +62,7 @@ func blocksOf(n int, adds time.Duration) []*seen {
 func reported(t *testing.T, all []*seen) *trial {
 	t.Helper()
 	tr := &trial{Place: &attack.Place{Trial: scenariotest.Trial(t, Scenario, nil), CPUs: 2, BackendNodes: 1, Backends: []string{"b"}}, rate: 200, seen: all}
+	tr.upstream = &echo{tr}
 	tr.report()
 	scenariotest.CheckFigures(t, tr.Result)
 	return tr
@@ -135,16 +136,17 @@ func TestErrors(t *testing.T) {
 // A block is evidence as a whole, or not at all.
 func TestBlocksThatAreNoEvidence(t *testing.T) {
 	all := blocksOf(12, 400*µs)
-	all[0].Result.Verdict = load.AttackerLimited // block 1
-	all[4].Result.Verdict = load.BackendLimited  // block 2, direct
-	all[6].Result.Verdict = load.BackendLimited  // block 3, gateway: its own
-	all[9].Result.Latency = nil                  // block 4: all failed
+	busy := func(one *seen) { one.Result.Verdict, one.Result.Self.BusiestLoop = load.AttackerLimited, 0.9 }
+	busy(all[0])                                                // block 1
+	all[4].Result.Self.Steal = 0.2                              // block 2, direct
+	all[6].Result.Verdict = load.AttackerLimited                // block 3: late alone
+	all[9].Result.ServiceTime, all[9].Result.Latency = nil, nil // block 4: all failed
 	tr := reported(t, all)
 	var got []attack.Verdict
 	for _, b := range tr.judged() {
 		got = append(got, b.verdict)
 	}
-	want := []attack.Verdict{attack.AttackerLimited, attack.DirectSaturated, attack.NotCarried, nothingAnswered}
+	want := []attack.Verdict{attack.AttackerLimited, attack.MachineLimited, attack.Fine, nothingAnswered}
 	if diff := cmp.Diff(want, got[:4]); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
@@ -155,13 +157,48 @@ func TestBlocksThatAreNoEvidence(t *testing.T) {
 		t.Errorf("gate %+v", g)
 	}
 	for _, one := range all {
-		one.Result.Verdict = load.AttackerLimited
+		busy(one)
 	}
 	nothing := reported(t, all)
 	scenariotest.CheckFindings(t, nothing.Result)
 	if g := scenariotest.Gate(t, nothing.Result, "doubtful-measurements"); g.OK {
 		t.Errorf("gate %+v", g)
 	}
+}
+
+// A rate that is not carried is seen over all measurements, not in one that is
+// short.
+func TestARateThatIsNotCarried(t *testing.T) {
+	short := func(w way, n int64) *trial {
+		all := blocksOf(8, 400*µs)
+		for _, one := range all {
+			if one.way == w {
+				one.Result.Slices[0].InTime -= n
+			}
+		}
+		return reported(t, all)
+	}
+	if tr := short(gateway, 1); tr.judged()[0].verdict != attack.Fine {
+		t.Errorf("1 of 200: %s", tr.judged()[0].verdict)
+	}
+	if tr := short(gateway, 5); tr.judged()[0].verdict != attack.NotCarried || tr.Result.Metrics["added-p50"].N != 8 {
+		t.Errorf("5 of 200: %s", tr.judged()[0].verdict)
+	}
+	if tr := short(direct, 9); tr.judged()[0].verdict != attack.DirectSaturated || scenariotest.Gate(t, tr.Result, "doubtful-measurements").OK {
+		t.Errorf("5 of 200 on the direct path: %s", tr.judged()[0].verdict)
+	}
+}
+
+// Where requests wait for a connection, the wait counts.
+func TestTheQueueCounts(t *testing.T) {
+	all := blocksOf(8, 400*µs)
+	for _, one := range all {
+		if one.way == gateway {
+			one.Result.Slices[0].Queued = 20
+			one.Result.Latency = made(one.block, gateway, 20*time.Millisecond).Result.Latency
+		}
+	}
+	scenariotest.CheckFindings(t, reported(t, all).Result, "added-p50 costly", "added-p99 notable")
 }
 
 // attacked measures a proxy before gatemark's backend, which does something to each request.
@@ -208,7 +245,7 @@ func TestAProxyThatWaits(t *testing.T) {
 		if one.Sent != one.Received.Requests || len(one.Result.Errors) > 0 || one.Result.Requests != 25 {
 			t.Errorf("block %d, %s: sent %d, received %d, errors %v, %d requests", one.block, one.way, one.Sent, one.Received.Requests, one.Result.Errors, one.Result.Requests)
 		}
-		if one.way == gateway && one.Result.Latency.Min < waits.Seconds() {
+		if one.way == gateway && one.Result.ServiceTime.Min < waits.Seconds() {
 			t.Errorf("block %d: an answer of the gateway came after %g s", one.block, one.Result.Latency.Min)
 		}
 	}

@@ -50,3 +50,8 @@ func (e *echo) aim(_ context.Context, w way, o *load.Options) error {
 	}
 	return nil
 }
+
+// String implements upstream.
+func (e *echo) String() string {
+	return fmt.Sprintf("%d %s of the backend", len(e.Backends), scenario.Plural(len(e.Backends), "pod"))
+}

@@ -60,13 +60,13 @@ func (t *trial) distributionFigure(c *comparison) {
 		name, title string
 		counts      *load.Counts
 	}{{"gateway", "through the gateway", &c.gateway}, {"direct", "direct", &c.direct}} {
-		well := w.counts.Classes[load.OK]
-		if well == nil || well.Count == 0 {
+		times := t.times(w.counts)
+		if times == nil {
 			continue
 		}
 		column := result.Column{Name: w.name, Title: "latency, " + w.title, Unit: "s"}
 		for _, share := range *shares {
-			column.Values = append(column.Values, float64(well.Latency.Quantile(share))/1e9)
+			column.Values = append(column.Values, float64(times.Quantile(share))/1e9)
 		}
 		series.Columns = append(series.Columns, column)
 		lines = append(lines, result.Line{Title: w.title, Series: series.Name, X: w.name, Y: "share"})
@@ -77,7 +77,7 @@ func (t *trial) distributionFigure(c *comparison) {
 	t.Result.Series = append(t.Result.Series, series)
 	t.Result.Figures = append(t.Result.Figures, result.Figure{
 		Name: "distribution", Title: "Latency through the gateway and on the direct path", Kind: "line", LogX: true,
-		Caption: "All requests of the blocks that are evidence. Latency counts from when a request was due.",
+		Caption: "All requests of the blocks that are evidence.",
 		XTitle:  "latency", XUnit: "s", YTitle: "share of requests at or below", Lines: lines,
 	})
 }
@@ -100,7 +100,7 @@ func (t *trial) series() {
 			trip = one.Result.Connect.P50
 		}
 		connect = append(connect, trip)
-		for i, v := range one.sample() {
+		for i, v := range one.sample(t.fromDue) {
 			times[i] = append(times[i], v)
 		}
 		verdicts = append(verdicts, string(one.Verdict))
@@ -113,7 +113,7 @@ func (t *trial) series() {
 		{Name: "connect", Title: "time of a TCP connect, median", Unit: "s", Values: connect},
 	}
 	for i, q := range quantiles {
-		columns = append(columns, result.Column{Name: "latency-" + q.name, Unit: "s", Values: times[i]})
+		columns = append(columns, result.Column{Name: "time-" + q.name, Unit: "s", Values: times[i]})
 	}
 	t.Result.Series = append(t.Result.Series, result.Series{Name: "measurements", Title: "One row for each measurement", Columns: append(columns, result.Column{Name: "verdict", Labels: verdicts})})
 }

@@ -2,7 +2,9 @@ package addedlatency
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/scenario/attack"
@@ -16,6 +18,8 @@ type upstream interface {
 	prepare(ctx context.Context) error
 	// aim says what a measurement's requests are, and where they go.
 	aim(ctx context.Context, w way, o *load.Options) error
+	// String says where it is, in words.
+	String() string
 }
 
 func (t *trial) measure(ctx context.Context, w way) (*seen, error) {
@@ -40,11 +44,47 @@ func (t *trial) options() load.Options {
 	}
 }
 
-// judge gives every measurement its verdict.
+// Shares of all requests of a way in a trial.
+const (
+	// queuedLimit is how many may have found every connection busy.
+	queuedLimit = 0.01
+	// shortLimit is how many may not have been answered in time.
+	shortLimit = 0.01
+)
+
+// judge gives every measurement its verdict. Where hardly any request had to wait
+// for a connection, times count from when requests were sent: that one was sent
+// late then moves nothing. Elsewhere they count from when requests were due, so
+// that the wait is in them.
 func (t *trial) judge() {
+	t.fromDue = t.share(ways, func(c *load.Counts) int64 { return c.Queued }) > queuedLimit
+	short := func(of ...way) bool {
+		return t.share(of, func(c *load.Counts) int64 { return c.Requests() - c.InTime }) > shortLimit
+	}
+	directShort, gatewayShort := short(direct, directAgain), short(gateway)
 	for _, one := range t.seen {
 		one.JudgeAlone(t.CPUs * t.BackendNodes)
+		if one.Verdict == attack.NotCarried || one.Verdict == attack.AttackerLimited && one.Result.OnlyLate() && !t.fromDue {
+			one.Verdict, one.Reasons = attack.Fine, nil
+			one.JudgeAround(t.CPUs * t.BackendNodes)
+		}
+		if one.Verdict == attack.Fine && (one.way == gateway && gatewayShort || one.way != gateway && directShort) {
+			// A measurement is too short to tell by itself.
+			one.Verdict, one.Reasons = attack.NotCarried, []string{fmt.Sprintf("over %.0f %% of the requests of all such measurements were not answered in time", 100*shortLimit)}
+		}
 	}
+}
+
+// share is what part of all requests on some ways is counted so.
+func (t *trial) share(of []way, count func(*load.Counts) int64) float64 {
+	var all []*seen
+	for _, one := range t.seen {
+		if slices.Contains(of, one.way) {
+			all = append(all, one)
+		}
+	}
+	sum := together(all)
+	return float64(count(&sum)) / float64(max(sum.Requests(), 1))
 }
 
 // A judged block is one with all that was seen of it.
@@ -67,12 +107,12 @@ func (t *trial) judged() []judged {
 		all[one.block].seen[one.way] = one
 	}
 	for i := range all {
-		all[i].conclude()
+		all[i].conclude(t.fromDue)
 	}
 	return all
 }
 
-func (b *judged) conclude() {
+func (b *judged) conclude(fromDue bool) {
 	b.verdict = b.seen[gateway].Verdict
 	for _, w := range []way{direct, directAgain} {
 		switch one := b.seen[w]; {
@@ -83,7 +123,7 @@ func (b *judged) conclude() {
 			b.verdict = one.Verdict
 		}
 	}
-	b.gateway, b.direct = b.seen[gateway].sample(), [2]sample{b.seen[direct].sample(), b.seen[directAgain].sample()}
+	b.gateway, b.direct = b.seen[gateway].sample(fromDue), [2]sample{b.seen[direct].sample(fromDue), b.seen[directAgain].sample(fromDue)}
 	for _, one := range b.seen {
 		if one.Result.Latency == nil && b.verdict.Valid() {
 			b.verdict = nothingAnswered
@@ -95,15 +135,31 @@ func (b *judged) conclude() {
 // latency, and the errors are a finding.
 const nothingAnswered attack.Verdict = "nothing was answered"
 
-// sample is the latency of requests that ended well.
-func (one *seen) sample() (s sample) {
+// sample has the times of requests that ended well.
+func (one *seen) sample(fromDue bool) (s sample) {
+	times := one.Result.ServiceTime
+	if fromDue {
+		times = one.Result.Latency
+	}
 	for i := range s {
 		s[i] = math.NaN()
-		if one.Result.Latency != nil {
-			s[i] = quantiles[i].of(one.Result.Latency)
+		if times != nil {
+			s[i] = quantiles[i].of(times)
 		}
 	}
 	return s
+}
+
+// times are those of all requests that ended well; nil where none did.
+func (t *trial) times(c *load.Counts) *load.Histogram {
+	well := c.Classes[load.OK]
+	switch {
+	case well == nil || well.Count == 0:
+		return nil
+	case t.fromDue:
+		return well.Latency
+	}
+	return well.Service
 }
 
 // together are the counts of measurements, their warm-ups left out.

@@ -104,11 +104,10 @@ func warnings(a added) (all []string) {
 // distribution is that of a histogram, which has every request: there is no
 // interval to give.
 func (t *trial) distribution(name, title string, c *load.Counts) {
-	well := c.Classes[load.OK]
-	if well == nil || well.Count == 0 {
+	s := t.times(c).Summary()
+	if s == nil {
 		return
 	}
-	s := well.Latency.Summary()
 	t.Metric(name, result.Metric{
 		Title: title, Unit: "s", N: int(s.Count),
 		Min: &s.Min, Mean: &s.Mean, P50: &s.P50, P90: &s.P90, P95: &s.P95, P99: &s.P99, P999: &s.P999, Max: &s.Max,
@@ -173,10 +172,7 @@ func (t *trial) latencyTable(c *comparison) result.Table {
 		counts *load.Counts
 	}{{"direct", &c.direct}, {t.Target.Treatment, &c.gateway}} {
 		cells := []string{row.name, strconv.Itoa(t.rate)}
-		var s *load.Summary
-		if well := row.counts.Classes[load.OK]; well != nil {
-			s = well.Latency.Summary()
-		}
+		s := t.times(row.counts).Summary()
 		if s == nil {
 			s = &load.Summary{Min: math.NaN(), Mean: math.NaN(), P50: math.NaN(), P90: math.NaN(), P95: math.NaN(), P99: math.NaN(), Max: math.NaN()}
 		}
@@ -206,13 +202,15 @@ func doubts(all []judged) result.Table {
 }
 
 func (t *trial) notes(c *comparison) {
-	t.Note("Requests went to %s (through: %s), the direct ones to %d %s of the backend. The node that measures has %d CPUs.",
-		t.Gateway, t.Values.String(attack.ThroughParameter.Name), len(t.Backends), scenario.Plural(len(t.Backends), "pod"), t.CPUs)
+	t.Note("Requests went to %s, the direct ones to %s. The node that measures has %d CPUs.", t.Gateway, t.upstream, t.CPUs)
 	if t.Scale() != 1 {
 		t.Note("The rate is for a machine with %d CPUs and was multiplied by %d/%d: %d requests/s.", t.Values.Int(attack.RatesForParameter.Name), t.CPUs, t.Values.Int(attack.RatesForParameter.Name), t.rate)
 	}
 	if bad := len(c.all) - len(c.good); bad > 0 {
 		t.Note("%d of %d blocks are no evidence and were left out, all three measurements of each.", bad, len(c.all))
+	}
+	if t.fromDue {
+		t.Note("Over %.0f %% of the requests found every connection busy: times count from when requests were due.", 100*queuedLimit)
 	}
 	t.Note("A TCP connection to the gateway took %s, one to the direct path's end %s (medians): so long a packet takes there and back.", t.roundTrip(gateway), t.roundTrip(direct, directAgain))
 }

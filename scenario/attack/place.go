@@ -47,15 +47,23 @@ type Place struct {
 	Attackers scenario.Attackers
 }
 
+// New is a place that has no gateway and no backends yet.
+func New(ctx context.Context, t *scenario.Trial) (*Place, error) {
+	cpus, err := countCPUs(ctx, t)
+	if err != nil {
+		return nil, scenario.Invalid{Reason: err}
+	}
+	return &Place{Trial: t, CPUs: cpus, BackendNodes: 1}, nil
+}
+
 // Find finds out where requests to a listener of the stage go, which has so
 // many backends.
 func Find(ctx context.Context, t *scenario.Trial, stage *scenario.Stage, backends int) (*Place, error) {
-	p := &Place{Trial: t}
-	var err error
-	if p.CPUs, err = countCPUs(ctx, t); err != nil {
-		return nil, scenario.Invalid{Reason: err}
+	p, err := New(ctx, t)
+	if err != nil {
+		return nil, err
 	}
-	if p.Gateway, err = through(ctx, t, stage); err != nil {
+	if p.Gateway, err = p.Through(ctx, stage, scenario.ListenerPort); err != nil {
 		return nil, err
 	}
 	found, err := kube.Replicas(ctx, t.Kube, t.Namespace, "app=echo", 80)
@@ -95,23 +103,24 @@ func countCPUs(ctx context.Context, t *scenario.Trial) (int, error) {
 	return int(node.Status.Capacity.Cpu().Value()), nil
 }
 
-// through is the address that stands for the gateway.
-func through(ctx context.Context, t *scenario.Trial, stage *scenario.Stage) (string, error) {
-	switch replica := stage.Replicas[0]; t.Values.String(ThroughParameter.Name) {
+// Through is the address that stands for the gateway, with the port of a
+// listener.
+func (p *Place) Through(ctx context.Context, stage *scenario.Stage, port int32) (string, error) {
+	switch replica := stage.Replicas[0]; p.Values.String(ThroughParameter.Name) {
 	case "replica":
 		return replica.Address().String(), nil
 	case "clusterIP":
 		namespace, name, _ := strings.Cut(replica.Service, "/")
 		var service corev1.Service
-		if err := t.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &service); err != nil {
+		if err := p.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &service); err != nil {
 			return "", scenario.Invalid{Reason: fmt.Errorf("read service %s: %w", replica.Service, err)}
 		}
 		if _, err := netip.ParseAddr(service.Spec.ClusterIP); err != nil {
 			return "", scenario.Unsupported{Reason: fmt.Errorf("service %s of the Gateway has no address of its own in the cluster (%q)", replica.Service, service.Spec.ClusterIP)}
 		}
-		return net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(scenario.ListenerPort)), nil
+		return net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(port))), nil
 	}
-	return t.GatewayAddress(ctx, scenario.ListenerPort)
+	return p.GatewayAddress(ctx, port)
 }
 
 // WaitServed asks for a host until its route, of that name, is served.
