@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/gatemark/gatemark/result"
@@ -114,7 +115,18 @@ func run(ctx context.Context, t *scenario.Trial) (err error) {
 	}
 	watch.ClockGate(t)
 	c.report()
-	return nil
+	return c.evident()
+}
+
+// evident is an error where no step told anything about the gateway.
+func (c *capacity) evident() error {
+	for _, one := range c.tries {
+		if one.Verdict.Valid() || len(one.restarts) > 0 {
+			return nil
+		}
+	}
+	last := c.tries[len(c.tries)-1]
+	return scenario.Invalid{Reason: fmt.Errorf("none of %d steps is evidence, down to %s: %s: %s", len(c.tries), last.step, last.Verdict, strings.Join(last.Reasons, "; "))}
 }
 
 // prepare sets the stage, finds out where requests go, and makes the route.

@@ -190,6 +190,27 @@ func TestNoCapacity(t *testing.T) {
 	}
 }
 
+// A trial in which nothing could be told is no evidence; one in which the gateway
+// was restarted each time is.
+func TestNoStepIsEvidence(t *testing.T) {
+	all := func(spoil func(*try)) error {
+		return trial(t, func(s step) *try {
+			one := made(s.stage, s.rate, 5*ms, 1).fail(load.Timeout, 1)
+			spoil(one)
+			return one
+		}).reported(t).evident()
+	}
+	if err := all(func(o *try) { o.Result.Self.BusiestLoop = 1 }); err == nil || !strings.Contains(err.Error(), "steps is evidence, down to 125 requests/s: attacker-limited: an event loop used 100 %") {
+		t.Errorf("attackers at their limit: %v", err)
+	}
+	if err := all(func(o *try) { o.restarts = []string{"pod p is gone"} }); err != nil {
+		t.Errorf("restarts: %v", err)
+	}
+	if err := all(func(*try) {}); err != nil {
+		t.Errorf("failures: %v", err)
+	}
+}
+
 func TestFindings(t *testing.T) {
 	t.Run("restarted", func(t *testing.T) {
 		c := trial(t, func(s step) *try {
