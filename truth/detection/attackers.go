@@ -21,10 +21,6 @@ type attackers struct {
 	webs    []*http.Server
 }
 
-// lead is how long an attack is told ahead: nobody is further away than this
-// process.
-const lead = 250 * time.Millisecond
-
 // attackersToken is known to this process alone.
 const attackersToken = "detection"
 
