@@ -7,6 +7,7 @@ import (
 	"github.com/gatemark/gatemark/scenario/architecture"
 	"github.com/gatemark/gatemark/scenario/attachedroutes"
 	"github.com/gatemark/gatemark/scenario/capacity"
+	"github.com/gatemark/gatemark/scenario/elasticlatency"
 	"github.com/gatemark/gatemark/scenario/planerestart"
 	"github.com/gatemark/gatemark/scenario/routechange"
 	"github.com/gatemark/gatemark/scenario/routepropagation"
@@ -21,6 +22,7 @@ func All() []*scenario.Scenario {
 		traffic.Scenario,
 		addedlatency.Scenario,
 		capacity.Scenario,
+		elasticlatency.Scenario,
 		planerestart.Scenario,
 		attachedroutes.Scenario,
 		architecture.Scenario,
