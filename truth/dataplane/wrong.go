@@ -17,6 +17,10 @@ type wrong struct {
 	stalled           atomic.Int64 // until when nothing is served, in ns since 1970
 	busy              atomic.Int64 // how long requests were kept on purpose, in ns
 	injected          fault.Tally
+	// ejected is what all routes know of endpoints, and ejections what there was
+	// of that.
+	ejected ejected
+	ejections
 }
 
 // Requests is how many requests came in so far.

@@ -110,6 +110,10 @@ type Faults struct {
 	// EjectFor is how long a route does not use an endpoint that failed, or answered
 	// with a status from 500 on, unless all its endpoints did.
 	EjectFor time.Duration `json:"ejectFor,omitempty" point:"backend"`
+	// EjectAfter is after how many failures in a row EjectFor takes effect; 0 is 1.
+	EjectAfter int `json:"ejectAfter,omitempty" point:"backend"`
+	// EjectShared lets all routes of a replica know what EjectFor goes by.
+	EjectShared bool `json:"ejectShared,omitempty" point:"backend"`
 
 	// IgnoreEvery never serves each n-th route, in the order in which the control
 	// plane saw them. Its status says that it is accepted.
