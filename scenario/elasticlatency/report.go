@@ -231,8 +231,9 @@ func orNone(d time.Duration) float64 {
 
 // The limits of our own part.
 const (
-	// lateLimit is the share of requests that may be sent more than 1 ms late.
-	lateLimit = 0.1
+	// lateLimit is the share of requests that may be sent more than 1 ms late: by
+	// how much each was is taken off what it took.
+	lateLimit = 0.25
 	// ownLimit is how late we may be after half of the events.
 	ownLimit = 50 * time.Millisecond
 	// eventLimit is how much after its instant an event may begin.
