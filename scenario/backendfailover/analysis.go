@@ -41,6 +41,8 @@ type outage struct {
 	// from and until are its begin and its end, next the end of the time in which
 	// the backend was well after it.
 	from, until, next time.Duration
+	// healed is when the write that ended it was answered.
+	healed time.Duration
 	// before and after are what the backend had counted.
 	before, after counters
 
@@ -56,6 +58,10 @@ type outage struct {
 	// paths is on how many paths requests came to it while it failed.
 	paths int
 }
+
+// settling is how long after a backend is well its failures are still those of
+// the outage: its port opens a moment after it says so.
+const settling = 500 * time.Millisecond
 
 // good reports whether users got what they wanted.
 func good(h *stream.Hit) bool {
@@ -98,7 +104,7 @@ func (k *kindSeen) take(hits []stream.Hit) {
 		}
 		if !during {
 			k.restRequests++
-			if wrong {
+			if !good(h) { // what is slow while all are well, may be the machine
 				k.restErrors[k.what(h)]++
 			}
 			continue
@@ -137,7 +143,7 @@ func (k *kindSeen) what(h *stream.Hit) string {
 func (k *kindSeen) outageOf(h *stream.Hit) (at int, during bool) {
 	for i := len(k.outages) - 1; i >= 0; i-- {
 		if o := &k.outages[i]; h.Ended >= o.from {
-			return i, h.Begun() < o.until
+			return i, h.Begun() < max(o.until, o.healed+settling)
 		}
 	}
 	return -1, false

@@ -116,7 +116,7 @@ func (f *failover) cycle(ctx context.Context, seen *kindSeen, traffic *stream.Tr
 		}
 		// By then it is well: what is asked of it while that is written may go
 		// either way.
-		o.until = traffic.At(ended)
+		o.until, o.healed = traffic.At(ended), traffic.At(time.Now())
 		f.Event(ended, "is well again: "+seen.kind.name, f.pool.victim)
 		if o.after, err = f.pool.count(ctx, f.pool.victim); err != nil {
 			return err
