@@ -42,7 +42,9 @@ const (
 
 // A pool is the backends.
 type pool struct {
-	slice *discoveryv1.EndpointSlice // of the Service that the scenario writes
+	// slice is that of the Service that the scenario writes, all are its endpoints
+	// while all backends are well.
+	slice *discoveryv1.EndpointSlice
 	all   []discoveryv1.Endpoint
 	// victim is the pod that fails, admins where each pod tells what it counts.
 	victim string
@@ -108,10 +110,9 @@ func (f *failover) findPool(ctx context.Context, pods int) error {
 	err := kube.WaitAll(ctx, f.Kube, "endpoints of service "+poolName, opts, func(slices []*discoveryv1.EndpointSlice) (bool, string) {
 		p.all = nil
 		for _, s := range slices {
-			p.slice = s
 			for _, e := range s.Endpoints {
 				if e.TargetRef != nil && ptr.Deref(e.Conditions.Ready, true) {
-					p.all = append(p.all, e)
+					p.slice, p.all = s, append(p.all, e) // there may be others, without endpoints
 				}
 			}
 		}
