@@ -315,7 +315,7 @@ func (e *elastic) happen(ctx context.Context, p *pass, h *happening) error {
 		case err != nil:
 			return err
 		case h.restart:
-			err = w.Restart(ctx, e.Kube)
+			_, err = w.Restart(ctx, e.Kube)
 		default:
 			err = w.Scale(ctx, e.Kube, int64(e.Values.Int("backends")+h.more))
 		}
