@@ -7,7 +7,6 @@ import (
 	"github.com/gatemark/gatemark/scenario/architecture"
 	"github.com/gatemark/gatemark/scenario/attachedroutes"
 	"github.com/gatemark/gatemark/scenario/capacity"
-	"github.com/gatemark/gatemark/scenario/backendfailover"
 	"github.com/gatemark/gatemark/scenario/elasticlatency"
 	"github.com/gatemark/gatemark/scenario/planerestart"
 	"github.com/gatemark/gatemark/scenario/routechange"
@@ -24,7 +23,6 @@ func All() []*scenario.Scenario {
 		addedlatency.Scenario,
 		capacity.Scenario,
 		elasticlatency.Scenario,
-		backendfailover.Scenario,
 		planerestart.Scenario,
 		attachedroutes.Scenario,
 		architecture.Scenario,

@@ -57,7 +57,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts, searches, elastics, failovers} {
+	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts, searches, elastics} {
 		all = append(all, rows...)
 	}
 	return all
@@ -81,7 +81,6 @@ func Clean() []Row {
 		{Wrong: "nothing", Scenario: "plane-restart", Parameters: restarting("all", map[string]any{"iterations": 1}), Sizes: []Size{{Name: "every kind once"}},
 			Workloads: true, Brings: []string{"sockets-data-restart", "sockets-scale-2-1", "sockets-scale-3-2"}}, // of pods that end
 		{Wrong: "nothing", Scenario: "elastic-latency", Parameters: elastic("all", map[string]any{"rounds": 1}), Sizes: []Size{{Name: "every kind once"}}},
-		{Wrong: "nothing", Scenario: "backend-failover", Parameters: failing("all", map[string]any{"period": "2s"}), Sizes: []Size{{Name: "every way to fail"}}},
 		{Wrong: "nothing, beside another controller", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}},
 			Rival: true, Brings: []string{"entries-for-others-gateways"}}, // which the other one writes
 	}
