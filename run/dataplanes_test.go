@@ -25,7 +25,7 @@ func TestWhatEndsWithATrial(t *testing.T) {
 		"joined, both": {plane: shared, others: []scenario.Target{{Treatment: "x", DataPlane: shared}}, isolation: joined},
 	} {
 		trial := &scenario.Trial{Namespace: "ns", Target: scenario.Target{DataPlane: c.plane}, Others: c.others, Isolation: c.isolation}
-		got, err := dataPlanes(trial)
+		got, err := dataPlanes(trial, trial.Namespace)
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}

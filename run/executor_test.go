@@ -389,11 +389,12 @@ func TestAnAPIServerThatFails(t *testing.T) {
 // the trial's label.
 func TestNamespacesBesideATrialsGoWithIt(t *testing.T) {
 	l := startLab(t, "b01-a")
-	l.act = func(_ context.Context, trial *scenario.Trial) error {
-		ns := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: trial.Namespace + "-2"}}
-		kube.Own(ns, trial.RunID, trial.Result.ID)
-		l.server.Put(t, ns)
-		return nil
+	l.act = func(ctx context.Context, trial *scenario.Trial) error {
+		names, err := trial.MakeNamespaces(ctx, 30)
+		if len(names) != 30 || names[29] != trial.Namespace+"-30" || len(l.server.Names()) != 31 {
+			t.Errorf("made %q, there are %q", names, l.server.Names())
+		}
+		return err
 	}
 	l.run(t) // and nothing is left
 }

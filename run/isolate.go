@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,18 +54,17 @@ func (e *Executor) isolated(ctx context.Context, t *scenario.Trial, a Attempt) e
 // removeAll removes the trial's namespace, and those that its scenario made
 // beside it, under the trial's label.
 func (e *Executor) removeAll(ctx context.Context, t *scenario.Trial, a Attempt) error {
-	if err := e.remove(ctx, t); err != nil {
+	var all corev1.NamespaceList
+	if err := e.Kube.List(ctx, &all, client.MatchingLabels(kube.OwnedBy(t.RunID, a.ID()))); err != nil {
 		return err
 	}
-	var others corev1.NamespaceList
-	if err := e.Kube.List(ctx, &others, client.MatchingLabels(kube.OwnedBy(t.RunID, a.ID()))); err != nil {
-		return err
+	names := []string{t.Namespace}
+	for _, ns := range all.Items {
+		if ns.Name != t.Namespace {
+			names = append(names, ns.Name)
+		}
 	}
-	var problems []error
-	for _, ns := range others.Items {
-		problems = append(problems, e.remove(ctx, &scenario.Trial{Namespace: ns.Name, Target: t.Target}))
-	}
-	return errors.Join(problems...)
+	return e.remove(ctx, t, names)
 }
 
 // observed runs a scenario while the implementation's pods are watched.
@@ -128,66 +126,103 @@ func (e *Executor) removeLeftovers(ctx context.Context) error {
 			return err
 		}
 	}
+	names := map[string][]string{} // by attempt
 	for _, ns := range left.Items {
-		a, ok := FindAttempt(e.Config.Schedule, ns.Labels[kube.TrialLabel])
+		id := ns.Labels[kube.TrialLabel]
+		names[id] = append(names[id], ns.Name)
+	}
+	for id, of := range names {
+		a, ok := FindAttempt(e.Config.Schedule, id)
 		if !ok {
 			continue
 		}
 		t := &scenario.Trial{
-			Namespace: ns.Name, Target: e.Config.Targets[a.Ref.Implementation],
-			Isolation: e.Config.Plan.Isolation, Others: e.Config.others(a.Ref.Implementation),
+			Target: e.Config.Targets[a.Ref.Implementation], Isolation: e.Config.Plan.Isolation, Others: e.Config.others(a.Ref.Implementation),
+			Progress: func(string, ...any) {},
 		}
-		if err := e.remove(ctx, t); err != nil {
+		if err := e.remove(ctx, t, of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remove deletes a trial's namespace, and returns when it is gone and every
-// pod of its Gateway's data plane is ending. A proxy may drain on for a while:
-// nothing is sent to it, and the next trial needs longer to be set up.
-func (e *Executor) remove(ctx context.Context, t *scenario.Trial) error {
-	planes, err := dataPlanes(t)
-	if err != nil {
-		return err
-	}
+// namespaceEnds is how many namespaces are told to end at once.
+const namespaceEnds = 16
+
+// remove deletes namespaces of a trial, all at once, and returns when they are
+// gone and every pod of their Gateways' data planes is ending. A proxy may drain
+// on for a while: nothing is sent to it, and the next trial needs longer to be
+// set up.
+func (e *Executor) remove(ctx context.Context, t *scenario.Trial, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, cleanupLimit)
 	defer cancel()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.Namespace}}
-	if err := e.Kube.Delete(ctx, ns); client.IgnoreNotFound(err) != nil {
-		return err
+	err := kube.Parallel(ctx, len(names), namespaceEnds, nil, func(ctx context.Context, i int) error {
+		return client.IgnoreNotFound(e.Kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names[i]}}))
+	})
+	if err != nil {
+		return fmt.Errorf("delete namespaces: %w", err)
 	}
 	for {
-		left, err := e.hasten(ctx, t.Namespace, planes)
-		if err != nil {
-			return err
+		var left []string
+		var last error // why one is left
+		for _, name := range names {
+			err := e.ended(ctx, t, name)
+			if errors.Is(err, errNotEnded) {
+				left, last = append(left, name), err
+			} else if err != nil {
+				return err
+			}
 		}
-		err = e.Kube.Get(ctx, client.ObjectKeyFromObject(ns), ns)
-		if apierrors.IsNotFound(err) && left == 0 {
+		if len(left) == 0 {
 			return nil
 		}
-		if client.IgnoreNotFound(err) != nil {
-			return err
+		if len(names) > 1 {
+			t.Progress("removing its objects: %d of %d namespaces left", len(left), len(names))
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("namespace %s is %s and %d pods of its data plane are left after %s", ns.Name, ns.Status.Phase, left, cleanupLimit)
-		case <-time.After(250 * time.Millisecond):
+			return fmt.Errorf("%d of %d namespaces are left after %s: %w", len(left), len(names), cleanupLimit, last)
+		case <-time.After(250 * time.Millisecond * time.Duration(1+len(left)/10)):
 		}
+		names = left
 	}
 }
 
-// dataPlanes select the pods that end with a trial's Gateways: its own one's,
-// and where others have one too, theirs. A data plane that serves all Gateways
-// stays.
-func dataPlanes(t *scenario.Trial) ([]scenario.Selector, error) {
+var errNotEnded = errors.New("it is not gone")
+
+// ended reports whether a namespace is gone, and with it all of the data plane
+// of its Gateway, whose end it hastens.
+func (e *Executor) ended(ctx context.Context, t *scenario.Trial, name string) error {
+	planes, err := dataPlanes(t, name)
+	if err != nil {
+		return err
+	}
+	left, err := e.hasten(ctx, name, planes)
+	if err != nil {
+		return err
+	}
+	var ns corev1.Namespace
+	err = e.Kube.Get(ctx, client.ObjectKey{Name: name}, &ns)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err == nil || left > 0:
+		return fmt.Errorf("namespace %s is %s and %d pods of its data plane are left: %w", name, ns.Status.Phase, left, errNotEnded)
+	}
+	return nil
+}
+
+// dataPlanes select the pods that end with the Gateways of one of a trial's
+// namespaces: its own one's, and where others have one too, theirs. A data plane
+// that serves all Gateways stays.
+func dataPlanes(t *scenario.Trial, namespace string) ([]scenario.Selector, error) {
 	var all []scenario.Selector
 	add := func(plane scenario.Selector, gateway string) error {
 		if !plane.PerGateway() {
 			return nil
 		}
-		of, err := plane.For(t.Namespace, gateway)
+		of, err := plane.For(namespace, gateway)
 		all = append(all, of)
 		return err
 	}

@@ -135,9 +135,9 @@ func number(format string, v float64) string {
 func (c *consumption) pictures(w *usage.Window, names []string) {
 	series := result.Series{Name: "usage", Title: "use of resources over time", Columns: []result.Column{{Name: "at", Title: "since the measurement began", Unit: "s", Values: w.At}}}
 	cpu := result.Figure{Name: "usage-cpu", Title: "CPU", Kind: "step", Caption: "How many CPUs were busy for each, on average since the sample before.",
-		XTitle: "since the measurement began", XUnit: "s", YTitle: "CPUs"}
+		XTitle: "since the measurement began", XUnit: "s", YTitle: "CPUs", Events: c.trial.Phases()}
 	memory := result.Figure{Name: "usage-memory", Title: "Memory", Kind: "line", Caption: "Working sets, as the kubelet defines them.",
-		XTitle: "since the measurement began", XUnit: "s", YTitle: "working set", YUnit: "B"}
+		XTitle: "since the measurement began", XUnit: "s", YTitle: "working set", YUnit: "B", Events: c.trial.Phases()}
 	for _, name := range names {
 		series.Columns = append(series.Columns,
 			result.Column{Name: "cpu-" + name, Title: "CPUs of the " + words(name), Unit: "1", Values: rates(w.At, w.CPU[name])},
@@ -167,7 +167,7 @@ func made(changes, at []float64) result.Numbers {
 // below one of how long each took it shows what they cost.
 func overChanges(f result.Figure) result.Figure {
 	f.Name, f.Title, f.Kind = f.Name+"-changes", f.Title+", over the number of changes", "line"
-	f.XTitle, f.XUnit = "changes made", ""
+	f.XTitle, f.XUnit, f.Events = "changes made", "", nil
 	f.Lines = slices.DeleteFunc(slices.Clone(f.Lines), func(l result.Line) bool {
 		return l.Title != words(controlPlane) && l.Title != words(dataPlane)
 	})
@@ -202,6 +202,7 @@ func (c *consumption) reportScrapes(scrapes []scrape.Scrape, from, to time.Time)
 		}
 		put("series-begin", "metric series given out at the beginning", "1", sum.SeriesBegin)
 		put("series-end", "metric series given out at the end", "1", sum.SeriesEnd)
+		put("series-peak", "most metric series given out", "1", sum.SeriesPeak)
 		put("heap-peak", "largest Go heap", "B", sum.HeapPeak)
 		put("gc-cycles", "cycles of the garbage collector", "1", sum.GC)
 		put("allocations", "allocations a second", "1/s", sum.Allocations/to.Sub(from).Seconds())

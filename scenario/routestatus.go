@@ -57,14 +57,24 @@ type anyRoute struct {
 }
 
 // WatchRouteStatus watches what a controller says about routes of a kind that
-// have so many parents of its own.
+// have so many parents of its own, in the trial's namespace.
 func WatchRouteStatus(ctx context.Context, t *Trial, kind, controller string, parents int) (*RouteStatus, error) {
+	return watchRouteStatus(ctx, t, kind, controller, parents, history.Options{Namespace: t.Namespace})
+}
+
+// WatchRouteStatusEverywhere is WatchRouteStatus for all namespaces of the
+// trial, whose routes must have different names.
+func WatchRouteStatusEverywhere(ctx context.Context, t *Trial, kind, controller string, parents int) (*RouteStatus, error) {
+	return watchRouteStatus(ctx, t, kind, controller, parents, history.Options{LabelSelector: kube.OwnedBy(t.RunID, t.Result.ID).String()})
+}
+
+func watchRouteStatus(ctx context.Context, t *Trial, kind, controller string, parents int, of history.Options) (*RouteStatus, error) {
 	s := &RouteStatus{
 		controller: gatewayv1.GatewayController(controller), parents: parents,
 		Current: map[string]time.Time{}, since: map[RouteVersion]time.Time{}, Lacks: map[string]string{}, changed: make(chan struct{}),
 	}
 	var err error
-	s.watcher, err = history.Start(ctx, t.Kube, schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: t.RouteVersion(), Kind: kind}, history.Options{Namespace: t.Namespace}, s.record)
+	s.watcher, err = history.Start(ctx, t.Kube, schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: t.RouteVersion(), Kind: kind}, of, s.record)
 	return s, err
 }
 
@@ -161,6 +171,13 @@ func (s *RouteStatus) Instants() map[string]time.Time {
 		all[name] = at
 	}
 	return all
+}
+
+// Versions is how many versions of routes came, deletions left out.
+func (s *RouteStatus) Versions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.versions
 }
 
 // Stop ends the watch.

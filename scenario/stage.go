@@ -53,6 +53,8 @@ type Listener struct {
 	Passthrough bool
 	// Secret names the certificate of one for HTTPS.
 	Secret string
+	// Open is one to which routes of all namespaces may attach.
+	Open bool
 }
 
 // Port is where the listener is.

@@ -2,8 +2,14 @@ package scenario_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,6 +27,8 @@ import (
 func right(w http.ResponseWriter, r *http.Request) {
 	route, _, _ := strings.Cut(r.Host, ".")
 	w.Header().Set(marker.RouteHeader, route)
+	w.Header().Set(marker.GenerationHeader, "1")
+	w.Header().Set(marker.PodHeader, "echo-a")
 	fmt.Fprint(w, "body")
 }
 
@@ -30,7 +38,7 @@ func hosts(n int, listeners ...string) []scenario.Expectation {
 	for i := range n {
 		for _, l := range listeners {
 			name := fmt.Sprintf("route-%05d", i)
-			all = append(all, scenario.Expectation{name + "." + l + ".gatemark.test", marker.Expect(name, 1)})
+			all = append(all, scenario.Expectation{Host: name + "." + l + ".gatemark.test", Want: marker.Expect(name, 1)})
 		}
 	}
 	return all
@@ -106,5 +114,59 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	if swept, err := scenario.SweepRoutes(ctx, s, hosts(5, "l0")); err == nil {
 		t.Errorf("a sweep without time is complete: %+v", swept)
+	}
+}
+
+func TestSweepTellsWhatIsOld(t *testing.T) {
+	s := &scenario.Stage{Replicas: []kube.Replica{scenariotest.Replica(t, "ns/good", right)}}
+	host := func(route string) string { return route + ".gatemark.test" }
+	newer, elsewhere := marker.Expect("b", 2), marker.Expect("c", 1)
+	elsewhere.Pod = "echo-b"
+	swept, err := scenario.SweepRoutes(t.Context(), s, []scenario.Expectation{
+		{Host: host("a"), Want: marker.Expect("a", 1)}, {Host: host("b"), Want: newer}, {Host: host("c"), Want: elsewhere}, {Host: host("d"), Gone: true},
+	})
+	want := []string{"1× answered by a pod that is no endpoint any more", "1× answered by a route that is deleted", "1× answered by an old version of the route"}
+	if diff := cmp.Diff(want, swept.Words()); err != nil || diff != "" || swept.Right != 1 {
+		t.Errorf("%d right, %v, words (-want +got):\n%s", swept.Right, err, diff)
+	}
+	none := &scenario.Stage{Replicas: []kube.Replica{scenariotest.Replica(t, "ns/none", http.NotFound)}}
+	if swept, err := scenario.SweepRoutes(t.Context(), none, []scenario.Expectation{{Host: host("d"), Gone: true}}); err != nil || swept.Right != 1 {
+		t.Errorf("404 of what is gone: %+v, %v", swept, err)
+	}
+}
+
+// TestSweepOverTLS: the host is the server name, and the certificate must be its
+// own.
+func TestSweepOverTLS(t *testing.T) {
+	pair, err := scenario.NewKeyPair("*.a.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := tls.X509KeyPair([]byte(pair.Certificate), []byte(pair.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS.ServerName != r.Host {
+			t.Errorf("server name %s, host %s", r.TLS.ServerName, r.Host)
+		}
+		right(w, r)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if h.ServerName == "c.a.test" {
+			return nil, errors.New("no such domain")
+		}
+		return &certificate, nil
+	}}
+	server.StartTLS()
+	defer server.Close()
+	at := netip.MustParseAddrPort(server.Listener.Addr().String())
+	s := &scenario.Stage{Replicas: []kube.Replica{{Pod: "ns/p", IP: at.Addr(), Port: at.Port(), Serving: true}}}
+	swept, err := scenario.SweepRoutes(t.Context(), s, []scenario.Expectation{
+		{Host: "a.a.test", Want: marker.Expect("a", 1), Serial: pair.Serial}, {Host: "b.a.test", Want: marker.Expect("b", 1), Serial: "1"}, {Host: "c.a.test", Want: marker.Expect("c", 1), Serial: pair.Serial},
+	})
+	if diff := cmp.Diff([]string{"1× no handshake", "1× shown another certificate"}, swept.Words()); err != nil || diff != "" || swept.Right != 1 {
+		t.Errorf("%d right, %v, words (-want +got):\n%s", swept.Right, err, diff)
 	}
 }

@@ -61,6 +61,9 @@ type Trial struct {
 	// that make one after another.
 	changes []time.Time
 
+	// phases are the names of the events that divide the trial.
+	phases []string
+
 	routeVersion string // see RouteVersion
 	start        time.Time
 	seized       map[string][]result.Evidence
@@ -156,6 +159,16 @@ func (t *Trial) At(instant time.Time) float64 { return instant.Sub(t.start).Seco
 func (t *Trial) Event(instant time.Time, name, object string) {
 	t.Result.Events = append(t.Result.Events, result.Event{At: t.At(instant), Name: name, Object: object})
 }
+
+// Phase marks the beginning of a part of the trial, which pictures of use over
+// time show.
+func (t *Trial) Phase(instant time.Time, name string) {
+	t.Event(instant, name, "")
+	t.phases = append(t.phases, name)
+}
+
+// Phases are the names of the trial's parts.
+func (t *Trial) Phases() []string { return t.phases }
 
 // Broken says, as soon as it is noticed, that there will be a finding of that
 // name and of severity broken: its evidence is taken now, and not when the

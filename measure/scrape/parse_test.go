@@ -82,7 +82,7 @@ func TestSummarize(t *testing.T) {
 		one(9, "a", 99, 999, 99, 99), // after it
 	}
 	got, points := Summarize(scrapes, "control-plane", at(5), at(20))
-	want := Sum{SeriesBegin: 10, SeriesEnd: 12, HeapPeak: 350, GC: 2 + 1 + 3, Allocations: nan, Pushes: 2, Scrapes: 5, Failed: 1,
+	want := Sum{SeriesBegin: 10, SeriesEnd: 12, SeriesPeak: 25, HeapPeak: 350, GC: 2 + 1 + 3, Allocations: nan, Pushes: 2, Scrapes: 5, Failed: 1,
 		Bytes: 100, Took: 2 * time.Millisecond, Err: cmpopts.AnyError}
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmpopts.EquateErrors()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

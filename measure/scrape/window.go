@@ -8,8 +8,9 @@ import (
 // A Sum is what the pods of a role told within a window, together. What none of
 // them told is NaN.
 type Sum struct {
-	// SeriesBegin and SeriesEnd are at the window's edges.
-	SeriesBegin, SeriesEnd float64
+	// SeriesBegin and SeriesEnd are at the window's edges, SeriesPeak is the most
+	// that there were.
+	SeriesBegin, SeriesEnd, SeriesPeak float64
 	// HeapPeak is the most that all pods' heaps were together.
 	HeapPeak float64
 	// GC, Allocations and Pushes are how many there were.
@@ -30,7 +31,7 @@ type Point struct {
 
 // Summarize adds up the scrapes of a role from one instant to another.
 func Summarize(scrapes []Scrape, role string, from, to time.Time) (Sum, []Point) {
-	sum := Sum{HeapPeak: unknown, GC: unknown, Allocations: unknown, Pushes: unknown, SeriesBegin: unknown, SeriesEnd: unknown}
+	sum := Sum{HeapPeak: unknown, GC: unknown, Allocations: unknown, Pushes: unknown, SeriesBegin: unknown, SeriesEnd: unknown, SeriesPeak: unknown}
 	pods := map[string]*growth{}
 	var points []Point
 	round := 0
@@ -65,7 +66,7 @@ func Summarize(scrapes []Scrape, role string, from, to time.Time) (Sum, []Point)
 		sum.SeriesBegin, sum.SeriesEnd = points[0].Series, points[len(points)-1].Series
 	}
 	for _, p := range points {
-		sum.HeapPeak = most(sum.HeapPeak, p.Heap)
+		sum.SeriesPeak, sum.HeapPeak = most(sum.SeriesPeak, p.Series), most(sum.HeapPeak, p.Heap)
 	}
 	for _, g := range pods {
 		plus(&sum.GC, g.gc.grown)

@@ -11,6 +11,7 @@ import (
 	"github.com/gatemark/gatemark/scenario/planerestart"
 	"github.com/gatemark/gatemark/scenario/routechange"
 	"github.com/gatemark/gatemark/scenario/routepropagation"
+	"github.com/gatemark/gatemark/scenario/routescale"
 	"github.com/gatemark/gatemark/scenario/traffic"
 )
 
@@ -24,6 +25,8 @@ func All() []*scenario.Scenario {
 		capacity.Scenario,
 		elasticlatency.Scenario,
 		planerestart.Scenario,
+		routescale.Scenario,
+		routescale.ListenerSets,
 		attachedroutes.Scenario,
 		architecture.Scenario,
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // Trial is a trial of s with its default parameters, but for those given.
-func Trial(t *testing.T, s *scenario.Scenario, set map[string]any) *scenario.Trial {
+func Trial(t testing.TB, s *scenario.Scenario, set map[string]any) *scenario.Trial {
 	t.Helper()
 	values := scenario.Values{}
 	for _, p := range s.Parameters {

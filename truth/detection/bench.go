@@ -86,6 +86,8 @@ type Try struct {
 	Rival      bool
 	// Workloads has truth's planes be pods of Deployments.
 	Workloads bool
+	// Metered lets the scenario see what this process uses.
+	Metered bool
 }
 
 // A Tried is a trial that was made, and what is known of it otherwise.
@@ -149,12 +151,12 @@ func (b *Bench) attempt(ctx context.Context, t Try) (*Tried, error) {
 		}
 	}
 	b.faults.Set(t.Faults)
-	tried := b.run(ctx, s, values, ns.Name)
+	tried := b.run(ctx, s, values, ns.Name, t.Metered)
 	b.faults.Set(fault.Faults{})
 	return tried, errors.Join(ctx.Err(), stop(), b.remove(ctx, ns))
 }
 
-func (b *Bench) run(ctx context.Context, s *scenario.Scenario, values scenario.Values, namespace string) *Tried {
+func (b *Bench) run(ctx context.Context, s *scenario.Scenario, values scenario.Values, namespace string, metered bool) *Tried {
 	tried := &Tried{Gateway: namespace + "/" + scenario.GatewayName}
 	tried.Trial = &result.Trial{SchemaVersion: result.SchemaVersion, RunID: "detection", ID: namespace, Scenario: s.Name, Started: time.Now()}
 	trial := &scenario.Trial{
@@ -167,6 +169,11 @@ func (b *Bench) run(ctx context.Context, s *scenario.Scenario, values scenario.V
 		Installed: true,
 		Attack:    startAttackers, AuditLog: b.auditLog, Progress: func(string, ...any) {}, Result: tried.Trial, Attachments: map[string][]byte{},
 		Begun: func(at time.Time) { tried.Began = at },
+	}
+	if metered {
+		m := startMeter(ctx)
+		defer m.stop()
+		trial.Meter = m
 	}
 	trial.Begin()
 	err := s.Run(ctx, trial)

@@ -38,7 +38,7 @@ func line(t *testing.T, b *Bench, r Row, s Size) Line {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	began := time.Now()
-	tried, err := b.Try(ctx, Try{Scenario: r.Scenario, Parameters: r.parameters(s), Faults: s.Faults, Rival: r.Rival, Workloads: r.Workloads})
+	tried, err := b.Try(ctx, Try{Scenario: r.Scenario, Parameters: r.parameters(s), Faults: s.Faults, Rival: r.Rival, Workloads: r.Workloads, Metered: r.Metered})
 	if err != nil {
 		t.Fatalf("%s, %s: %v", r.Wrong, s.Name, err)
 	}

@@ -27,6 +27,8 @@ type Row struct {
 	Rival bool
 	// Workloads has truth's planes be pods of Deployments.
 	Workloads bool
+	// Metered lets the scenario see what the process uses that all of it runs in.
+	Metered bool
 }
 
 // A Size is how wrong it is.
@@ -57,7 +59,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts, searches, elastics} {
+	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts, searches, elastics, scales} {
 		all = append(all, rows...)
 	}
 	return all
@@ -76,6 +78,9 @@ func Clean() []Row {
 		{Wrong: "nothing", Scenario: "traffic", Parameters: underLoad(), Sizes: []Size{{Name: "1 and 8 connections"}}},
 		{Wrong: "nothing", Scenario: "added-latency", Parameters: inPairs(map[string]any{"rate": 125}), Sizes: []Size{{Name: "8 blocks"}}},
 		{Wrong: "nothing", Scenario: "capacity", Parameters: searching(map[string]any{"backends": 3}), Sizes: []Size{{Name: "up to 800 requests/s"}}},
+		{Wrong: "nothing", Scenario: "route-scale", Parameters: many(map[string]any{"restart": "both"}), Sizes: []Size{{Name: "40 routes in 4 namespaces"}}, Workloads: true},
+		{Wrong: "nothing, while memory is watched", Scenario: "route-scale", Parameters: many(map[string]any{"churn": "70s", "singles": 0}), Sizes: []Size{{Name: "changes for 70 s"}}, Metered: true},
+		{Wrong: "nothing", Scenario: "listenerset-scale", Parameters: domains(map[string]any{"restart": "both"}), Sizes: []Size{{Name: "8 ListenerSets in 2 namespaces"}}, Workloads: true},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
 		{Wrong: "nothing", Scenario: "architecture", Parameters: apart(10, "30s"), Sizes: []Size{{Name: "two Gateways"}}},
 		{Wrong: "nothing", Scenario: "plane-restart", Parameters: restarting("all", map[string]any{"iterations": 1}), Sizes: []Size{{Name: "every kind once"}},
