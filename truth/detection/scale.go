@@ -10,7 +10,7 @@ import (
 // many are parameters of route-scale for a trial of seconds.
 func many(more ...map[string]any) map[string]any {
 	set := map[string]any{
-		"namespaces": 4, "routes": 10, "steps": 4, "rest": "500ms", "churn": "2s", "rate": 20, "singles": 2, "restart": "none", "limit": "15s",
+		"namespaces": 4, "routes": 10, "steps": 4, "rest": "500ms", "churn": "2s", "rate": 20, "singles": 2, "restart": "none", "limit": "30s",
 	}
 	for _, m := range more {
 		maps.Copy(set, m)
@@ -74,7 +74,7 @@ var scales = []Row{
 // domains are parameters of listenerset-scale for a trial of seconds.
 func domains(more ...map[string]any) map[string]any {
 	set := map[string]any{
-		"namespaces": 2, "sets": 4, "routes": 3, "steps": 4, "rest": "500ms", "churn": "1s", "rate": 20, "singles": 2, "restart": "none", "limit": "15s",
+		"namespaces": 2, "sets": 4, "routes": 3, "steps": 4, "rest": "500ms", "churn": "1s", "rate": 20, "singles": 2, "restart": "none", "limit": "30s",
 	}
 	for _, m := range more {
 		maps.Copy(set, m)
