@@ -26,7 +26,6 @@ func All() []*scenario.Scenario {
 		elasticlatency.Scenario,
 		planerestart.Scenario,
 		routescale.Scenario,
-		routescale.ListenerSets,
 		attachedroutes.Scenario,
 		architecture.Scenario,
 	}

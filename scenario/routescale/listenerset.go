@@ -9,7 +9,8 @@ import (
 )
 
 // ListenerSets is listenerset-scale: route-scale with domains in place of
-// Services.
+// Services. It is not among the questions that can be asked: it has not been
+// tried on a gateway yet.
 var ListenerSets = &scenario.Scenario{
 	Scenario: result.Scenario{
 		Name:     "listenerset-scale",

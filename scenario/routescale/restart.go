@@ -2,6 +2,7 @@ package routescale
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -61,6 +62,10 @@ func (s *scaling) restartPlanes(ctx context.Context) error {
 		}
 		s.Progress("restarting the %s with %d routes", words(p.role), s.there())
 		again, err := p.do(ctx, workloads)
+		if errors.Is(err, errTakenBack) {
+			s.Note("The %s was not restarted: %s.", words(p.role), err)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("restart of the %s: %w", words(p.role), err)
 		}
@@ -123,10 +128,9 @@ func (s *scaling) restartControl(ctx context.Context, workloads []kube.Workload)
 	out := &restarted{ready: math.Inf(1), complete: math.Inf(1)}
 	began := time.Now()
 	deadline := began.Add(s.Values.Duration("limit"))
-	for _, w := range workloads {
-		if err := w.Restart(ctx, s.Kube); err != nil {
-			return nil, err
-		}
+	marks, err := s.restartAll(ctx, workloads)
+	if err != nil {
+		return nil, err
 	}
 	r := s.waited()[0]
 	if err := s.edit(ctx, r); err != nil {
@@ -152,7 +156,36 @@ func (s *scaling) restartControl(ctx context.Context, workloads []kube.Workload)
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, s.takenBack(ctx, workloads, marks)
+}
+
+// errTakenBack: the owner of a workload put it back as it was.
+var errTakenBack = errors.New("its owner took the restart back")
+
+// restartAll restarts workloads, and returns their marks.
+func (s *scaling) restartAll(ctx context.Context, workloads []kube.Workload) (marks []string, err error) {
+	for _, w := range workloads {
+		mark, err := w.Restart(ctx, s.Kube)
+		if err != nil {
+			return nil, err
+		}
+		marks = append(marks, mark)
+	}
+	return marks, nil
+}
+
+// takenBack is errTakenBack where a restart was not left as it was.
+func (s *scaling) takenBack(ctx context.Context, workloads []kube.Workload, marks []string) error {
+	for i, w := range workloads {
+		now, err := kube.GetWorkload(ctx, s.Kube, w.Ref())
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.Ref(), err)
+		}
+		if now.RestartedAt() != marks[i] {
+			return errTakenBack
+		}
+	}
+	return nil
 }
 
 func (s *scaling) allReady(ctx context.Context, workloads []kube.Workload) (bool, error) {
@@ -179,10 +212,9 @@ func (s *scaling) restartData(ctx context.Context, workloads []kube.Workload) (*
 		old[r.Pod+" "+r.Address().String()] = true
 	}
 	began := time.Now()
-	for _, w := range workloads {
-		if err := w.Restart(ctx, s.Kube); err != nil {
-			return nil, err
-		}
+	marks, err := s.restartAll(ctx, workloads)
+	if err != nil {
+		return nil, err
 	}
 	asking, cancel := context.WithDeadline(ctx, began.Add(s.Values.Duration("limit")))
 	defer cancel()
@@ -224,6 +256,9 @@ func (s *scaling) restartData(ctx context.Context, workloads []kube.Workload) (*
 	}
 	cancel()
 	running.Wait()
+	if err := s.takenBack(ctx, workloads, marks); err != nil {
+		return nil, err
+	}
 	return summed(began, fresh, want), ctx.Err()
 }
 

@@ -80,7 +80,6 @@ func Clean() []Row {
 		{Wrong: "nothing", Scenario: "capacity", Parameters: searching(map[string]any{"backends": 3}), Sizes: []Size{{Name: "up to 800 requests/s"}}},
 		{Wrong: "nothing", Scenario: "route-scale", Parameters: many(map[string]any{"restart": "both"}), Sizes: []Size{{Name: "40 routes in 4 namespaces"}}, Workloads: true},
 		{Wrong: "nothing, while memory is watched", Scenario: "route-scale", Parameters: many(map[string]any{"churn": "70s", "singles": 0}), Sizes: []Size{{Name: "changes for 70 s"}}, Metered: true},
-		{Wrong: "nothing", Scenario: "listenerset-scale", Parameters: domains(map[string]any{"restart": "both"}), Sizes: []Size{{Name: "8 ListenerSets in 2 namespaces"}}, Workloads: true},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}},
 		{Wrong: "nothing", Scenario: "architecture", Parameters: apart(10, "30s"), Sizes: []Size{{Name: "two Gateways"}}},
 		{Wrong: "nothing", Scenario: "plane-restart", Parameters: restarting("all", map[string]any{"iterations": 1}), Sizes: []Size{{Name: "every kind once"}},

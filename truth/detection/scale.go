@@ -59,25 +59,4 @@ var scales = []Row{
 		Sizes: sizes(func(n int64) fault.Faults { return fault.Faults{Leak: n << 20} }, 40, 80, 160),
 		Finds: "leak-control-plane", Says: "grows without an end in sight",
 	},
-	{
-		Wrong: "from the n-th route of ListenerSets on nothing is taken any more, silently", Scenario: "listenerset-scale", Parameters: domains(map[string]any{"limit": "2s"}),
-		Sizes: sizes(func(n int) fault.Faults { return fault.Faults{Ceiling: n} }, 20, 12, 5),
-		Finds: "ceiling", Says: "it is silent about that",
-	},
-	{
-		Wrong: "every n-th route of ListenerSets is accepted and never served", Scenario: "listenerset-scale", Parameters: domains(map[string]any{"limit": "2s"}),
-		Sizes: sizes(func(n int) fault.Faults { return fault.Faults{IgnoreEvery: n} }, 10, 5, 2),
-		Finds: "ignored", Says: "were not answered by themselves on every replica",
-	},
-}
-
-// domains are parameters of listenerset-scale for a trial of seconds.
-func domains(more ...map[string]any) map[string]any {
-	set := map[string]any{
-		"namespaces": 2, "sets": 4, "routes": 3, "steps": 4, "rest": "500ms", "churn": "1s", "rate": 20, "singles": 2, "restart": "none", "limit": "30s",
-	}
-	for _, m := range more {
-		maps.Copy(set, m)
-	}
-	return set
 }
