@@ -11,7 +11,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-implementations build node packages test-packages unit lint race bench bench-load test-instrument conformance golden down clean
+.PHONY: help run test test-implementations build node packages test-packages unit lint race bench bench-load test-instrument test-capacity conformance golden down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench-load: build ## compare the load engine with wrk, h2load, oha, fortio and h
 test-instrument: test-packages build node ## measure a gateway with known faults: is each one found?
 	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=whole $(GO) test -count=1 -timeout 60m -v ./truth/detection
 	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=whole $(GO) test -count=1 -timeout 30m -v -run '^TestInstrumentInPods$$' ./internal/e2e
+
+test-capacity: test-packages build node ## search gateways of known capacity, 10 times each, for some 30 minutes
+	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=capacity $(GO) test -count=1 -timeout 90m -v -run '^TestKnownCapacity$$' ./truth/detection
 
 # CONFORMANCE_TEST is one test of the suite, as in:
 # make conformance CONFORMANCE_TEST=HTTPRouteCORS
