@@ -41,14 +41,8 @@ var Scenario = &scenario.Scenario{
 		{Name: "attackers", Default: 1, Min: 1, Max: 100, Help: "pods that send; each needs a connection"},
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "pods of the backend"},
 	},
-	Check: check,
-	Writes: func(v scenario.Values) []scenario.Write {
-		return []scenario.Write{
-			{Verb: "create", Kind: "Namespace", Count: 1}, {Verb: "apply", Kind: "Deployment, Service, Gateway, HTTPRoute", Count: 4},
-			{Verb: "create", Kind: "Pod that attacks", Count: v.Int("attackers")}, {Verb: "delete", Kind: "Pod that attacks", Count: v.Int("attackers")},
-			{Verb: "delete", Kind: "Namespace", Count: 1},
-		}
-	},
+	Check:  check,
+	Writes: attack.Writes,
 	Estimate: func(v scenario.Values) time.Duration {
 		each := v.Duration("warmup") + v.Duration("duration") + 1300*time.Millisecond
 		return 25*time.Second + time.Duration(len(ways)*v.Int("blocks"))*each

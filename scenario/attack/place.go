@@ -90,6 +90,15 @@ func (p *Place) Scale() float64 {
 	return 1
 }
 
+// Writes lists what a trial writes that attacks one route of its own.
+func Writes(v scenario.Values) []scenario.Write {
+	return []scenario.Write{
+		{Verb: "create", Kind: "Namespace", Count: 1}, {Verb: "apply", Kind: "Deployment, Service, Gateway, HTTPRoute", Count: 4},
+		{Verb: "create", Kind: "Pod that attacks", Count: v.Int("attackers")}, {Verb: "delete", Kind: "Pod that attacks", Count: v.Int("attackers")},
+		{Verb: "delete", Kind: "Namespace", Count: 1},
+	}
+}
+
 // countCPUs are those of the node that measures, or of this machine where there
 // is no node.
 func countCPUs(ctx context.Context, t *scenario.Trial) (int, error) {

@@ -45,14 +45,8 @@ var Scenario = &scenario.Scenario{
 		{Name: "attackers", Default: 1, Min: 1, Max: 100, Help: "pods that send, at one instant"},
 		{Name: "backends", Default: 5, Min: 1, Max: 100, Help: "pods that receive"},
 	},
-	Check: check,
-	Writes: func(v scenario.Values) []scenario.Write {
-		return []scenario.Write{
-			{Verb: "create", Kind: "Namespace", Count: 1}, {Verb: "apply", Kind: "Deployment, Service, Gateway, HTTPRoute", Count: 4},
-			{Verb: "create", Kind: "Pod that attacks", Count: v.Int("attackers")}, {Verb: "delete", Kind: "Pod that attacks", Count: v.Int("attackers")},
-			{Verb: "delete", Kind: "Namespace", Count: 1},
-		}
-	},
+	Check:    check,
+	Writes:   attack.Writes,
 	Estimate: estimate,
 	Run:      run,
 }
