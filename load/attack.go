@@ -32,6 +32,7 @@ type attack struct {
 	options   Options
 	endpoints []endpoint
 	requests  []*Request // in the order in which they take turns
+	light     bool       // each of them fits into TCP's first window
 	epoch     time.Time
 	engine    Engine
 	loops     []*loop

@@ -76,6 +76,12 @@ func (a *lane) configure(fd int) error {
 		return err
 	}
 	l := a.loop
+	if l.attack.light {
+		// Nothing holds back what fits into the first window, so that it needs no
+		// algorithm that models the path at each acknowledgement. Where the kernel
+		// forbids the choice, its own does as well.
+		_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno")
+	}
 	if l.stamped {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
 			return err

@@ -37,6 +37,9 @@ func (a *attack) plan(ctx context.Context) error {
 		}
 	}
 	a.requests = interleave(weighted)
+	a.light = a.options.Streams <= 1 && !slices.ContainsFunc(a.requests, func(r *Request) bool {
+		return len(r.wire)+len(r.body) > firstWindow
+	})
 	a.options.setCounts(len(a.endpoints))
 	if n, c := len(a.endpoints), a.options.Connections; n > c && len(problems) == 0 {
 		problems = append(problems, fmt.Errorf("connections: %d are too few for %d endpoints (addresses, TLS server names, paths of WebSockets), which need one each", c, n))
@@ -50,6 +53,10 @@ func (a *attack) plan(ctx context.Context) error {
 	}
 	return errors.Join(problems...)
 }
+
+// firstWindow is what TCP sends before anything is acknowledged, in bytes: less
+// than the ten segments of RFC 6928 on any path.
+const firstWindow = 5 << 10
 
 type endpointKey struct {
 	address, serverName, upgrade string

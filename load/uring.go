@@ -90,7 +90,13 @@ func (u *uring) disconnect(c *conn) {
 	}
 }
 
-func (u *uring) batch() int { return 8 }
+// batch: in an open loop those due first must not wait for many others.
+func (u *uring) batch() int {
+	if u.loop.options.Rate == nil {
+		return 64
+	}
+	return 8
+}
 
 func (u *uring) submit() error {
 	if u.ring.Prepared() == 0 {
