@@ -40,6 +40,15 @@ func Seconds(s float64) string {
 	return d.Round(10 * time.Microsecond).String()
 }
 
+// SecondsSeen is a duration in seconds, and NaN for one below 0, which stands for
+// what was not seen.
+func SecondsSeen(d time.Duration) float64 {
+	if d < 0 {
+		return math.NaN()
+	}
+	return d.Seconds()
+}
+
 // Tally writes counts as lines, the greatest first.
 func Tally(counts map[string]int, format string) []string {
 	var lines []string

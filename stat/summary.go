@@ -83,6 +83,15 @@ func Summarize(samples []float64, o Options) Summary {
 	return s.out
 }
 
+// Median is the value in the middle, the lower one of two. +Inf, which stands
+// for what never came, is a value like others. It is NaN of no values.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return slices.Sorted(slices.Values(values))[(len(values)-1)/2]
+}
+
 type summarizer struct {
 	Options
 	sorted []float64

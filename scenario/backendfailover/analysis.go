@@ -240,12 +240,3 @@ func (k *kindSeen) unasked() float64 {
 	}
 	return float64(n) / k.counted.Seconds()
 }
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	values = slices.Clone(values)
-	slices.Sort(values)
-	return values[(len(values)-1)/2]
-}

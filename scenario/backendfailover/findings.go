@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/stat"
 )
 
 const (
@@ -89,12 +90,12 @@ func (f *failover) findUnasked() {
 // findLeft: the backend is no endpoint any more, and gets requests.
 func (f *failover) findLeft(k *kindSeen) {
 	sheds := k.seconds(func(o *outage) time.Duration { return o.shed })
-	if !k.kind.leaves || !(median(sheds) > shedLimit.Seconds()) {
+	if !k.kind.leaves || !(stat.Median(sheds) > shedLimit.Seconds()) {
 		return
 	}
 	_, _, failing, _ := k.sum()
-	last := fmt.Sprintf("the last one before a pause of %s came after %s (median)", f.Values.Duration("quiet"), scenario.Seconds(median(sheds)))
-	if math.IsInf(median(sheds), 1) {
+	last := fmt.Sprintf("the last one before a pause of %s came after %s (median)", f.Values.Duration("quiet"), scenario.Seconds(stat.Median(sheds)))
+	if math.IsInf(stat.Median(sheds), 1) {
 		last = fmt.Sprintf("they did not stop for %s until it was back", f.Values.Duration("quiet"))
 	}
 	f.Find("still-used-"+k.kind.name, result.Costly,
@@ -135,11 +136,11 @@ func (f *failover) findRetries(k *kindSeen) {
 // findReturn: the backend is well again, and gets nothing.
 func (f *failover) findReturn(k *kindSeen) {
 	backs := k.seconds(func(o *outage) time.Duration { return o.back })
-	if !(median(backs) > returnLimit.Seconds()) {
+	if !(stat.Median(backs) > returnLimit.Seconds()) {
 		return
 	}
-	away := scenario.Seconds(median(backs)) + " (median)"
-	if math.IsInf(median(backs), 1) {
+	away := scenario.Seconds(stat.Median(backs)) + " (median)"
+	if math.IsInf(stat.Median(backs), 1) {
 		away = fmt.Sprintf("all of the %s until it failed again", f.Values.Duration("period"))
 	}
 	f.Find("slow-return-"+k.kind.name, result.Costly,

@@ -84,7 +84,7 @@ func (f *failover) table() result.Table {
 		t.Rows = append(t.Rows, []string{
 			k.kind.name, fmt.Sprint(len(k.outages)), fmt.Sprintf("%d of %d", failed, requests), fmt.Sprintf("%.3g %%", 100*float64(failed)/float64(max(requests, 1))), words(all),
 			fmt.Sprint(failing), masked, fmt.Sprintf("%d of %d", paths, k.paths),
-			scenario.Seconds(median(k.seconds(func(o *outage) time.Duration { return o.shed }))), scenario.Seconds(median(k.seconds(func(o *outage) time.Duration { return o.back }))),
+			scenario.Seconds(stat.Median(k.seconds(func(o *outage) time.Duration { return o.shed }))), scenario.Seconds(stat.Median(k.seconds(func(o *outage) time.Duration { return o.back }))),
 			fmt.Sprintf("%.3g/s", k.unasked()),
 		})
 	}
@@ -162,7 +162,7 @@ func (f *failover) series() {
 			o := &k.outages[i]
 			kinds = append(kinds, k.kind.name)
 			for c, v := range []float64{
-				f.At(k.began.Add(o.from)), f.At(k.began.Add(o.until)), float64(o.requests), float64(scenario.Total(o.errors)), float64(o.failing), float64(o.paths), orNone(o.shed), orNone(o.back),
+				f.At(k.began.Add(o.from)), f.At(k.began.Add(o.until)), float64(o.requests), float64(scenario.Total(o.errors)), float64(o.failing), float64(o.paths), scenario.SecondsSeen(o.shed), scenario.SecondsSeen(o.back),
 			} {
 				columns[c+1].Values = append(columns[c+1].Values, v)
 			}
@@ -172,36 +172,18 @@ func (f *failover) series() {
 	f.Result.Series = append(f.Result.Series, result.Series{Name: "outages", Title: "One row for each outage", Columns: columns})
 }
 
-func orNone(d time.Duration) float64 {
-	if d < 0 {
-		return math.NaN()
-	}
-	return d.Seconds()
-}
-
-// The limits of our own part.
-const (
-	lateLimit   = 0.25
-	unsentLimit = 0.001
-	// gapLimit is the longest time without a sample of the backend's counters.
-	gapLimit = 500 * time.Millisecond
-)
+// gapLimit is the longest time without a sample of the backend's counters.
+const gapLimit = 500 * time.Millisecond
 
 func (f *failover) gates() {
 	var all stream.Totals
-	unexplained, gap := int64(0), time.Duration(0)
+	gap := time.Duration(0)
 	for _, k := range f.kinds {
-		all.Requests += k.load.Requests
-		all.Late += k.load.Late
-		all.Ours += k.load.Ours
-		unexplained += k.load.Unexplained()
+		all.Merge(k.load)
 		for i := 1; i < len(k.samples); i++ {
 			gap = max(gap, k.samples[i].at-k.samples[i-1].at)
 		}
 	}
-	n := float64(max(all.Requests, 1))
-	f.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", all.LateShare(), lateLimit)
-	f.Gate("unsent-requests", "requests that found no connection, while none timed out", "ratio", float64(unexplained)/n, unsentLimit)
-	f.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.Ours), 0)
+	all.Gates(f.Gate)
 	f.Gate("counter-gaps", "longest time without a look at the counters of the backend that fails", "s", gap.Seconds(), gapLimit.Seconds())
 }

@@ -79,8 +79,8 @@ func (e *elastic) findSpike(k *kindSeen) {
 	rest := e.restP99()
 	e.Find("spike-"+k.kind, result.Costly,
 		fmt.Sprintf("when %s (%s), requests had to wait, at %d of %d events: the slowest took %s (median; at worst %s), and it lasted %s (median; at worst %s); while nothing happens one in a hundred takes %s",
-			k.title, k.often(), n, len(k.all), scenario.Seconds(median(heights)), scenario.Seconds(slices.Max(heights)),
-			scenario.Seconds(median(lengths)), scenario.Seconds(slices.Max(lengths)), scenario.Seconds(rest)),
+			k.title, k.often(), n, len(k.all), scenario.Seconds(stat.Median(heights)), scenario.Seconds(slices.Max(heights)),
+			scenario.Seconds(stat.Median(lengths)), scenario.Seconds(slices.Max(lengths)), scenario.Seconds(rest)),
 		result.Evidence{Name: "spikes", Text: scenario.Excerpt(k.spikeLines())})
 }
 
@@ -131,13 +131,4 @@ func (e *elastic) restP99() float64 {
 		longest = math.Max(longest, stat.Summarize(p.rest.took, stat.Options{}).P99)
 	}
 	return longest
-}
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	values = slices.Clone(values)
-	slices.Sort(values)
-	return values[(len(values)-1)/2]
 }

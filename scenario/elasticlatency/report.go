@@ -107,7 +107,7 @@ func (e *elastic) table() result.Table {
 
 func (k *kindSeen) row(p *pass) []string {
 	saw := k.sum()
-	of := func(of func(*happening) time.Duration) string { return scenario.Seconds(median(k.seconds(of))) }
+	of := func(of func(*happening) time.Duration) string { return scenario.Seconds(stat.Median(k.seconds(of))) }
 	count := fmt.Sprintf("%d of %d", saw.failed(), saw.all())
 	if saw.failed() == 0 && saw.all() > 0 {
 		count += fmt.Sprintf(" (below %.2g %%)", 100*stat.RuleOfThree(saw.all()))
@@ -212,7 +212,7 @@ func (e *elastic) series() {
 			for i, v := range []float64{
 				float64(p.rate), h.at.Seconds(), float64(scenario.Total(h.after.errors[0])), float64(scenario.Total(h.after.errors[1])),
 				h.after.slowest[0].Seconds(), h.after.slowest[1].Seconds(), h.after.worst.Seconds(), from,
-				s.height.Seconds(), s.length.Seconds(), float64(s.requests), orNone(backAfter(h)), orNone(h.first), h.after.own.Seconds(),
+				s.height.Seconds(), s.length.Seconds(), float64(s.requests), scenario.SecondsSeen(backAfter(h)), scenario.SecondsSeen(h.first), h.after.own.Seconds(),
 			} {
 				columns[i+1].Values = append(columns[i+1].Values, v)
 			}
@@ -222,36 +222,22 @@ func (e *elastic) series() {
 	e.Result.Series = append(e.Result.Series, result.Series{Name: "events", Title: "One row for each event", Columns: columns})
 }
 
-func orNone(d time.Duration) float64 {
-	if d < 0 {
-		return math.NaN()
-	}
-	return d.Seconds()
-}
-
 // The limits of our own part.
 const (
-	// lateLimit is the share of requests that may be sent more than 1 ms late: by
-	// how much each was is taken off what it took.
-	lateLimit = 0.25
 	// ownLimit is how late we may be after half of the events.
 	ownLimit = 50 * time.Millisecond
 	// eventLimit is how much after its instant an event may begin.
-	eventLimit  = 250 * time.Millisecond
-	unsentLimit = 0.001
+	eventLimit = 250 * time.Millisecond
 )
 
 // gates say whether what was seen is the gateway's.
 func (e *elastic) gates() {
 	var all stream.Totals
-	unexplained, events, unsettled := int64(0), 0, 0
+	events, unsettled := 0, 0
 	var own []float64
 	latest := 0.0
 	for _, p := range e.passes {
-		all.Requests += p.load.Requests
-		all.Late += p.load.Late
-		all.Ours += p.load.Ours
-		unexplained += p.load.Unexplained()
+		all.Merge(p.load)
 		for _, h := range p.happenings {
 			events++
 			if h.unsettled != "" {
@@ -261,12 +247,9 @@ func (e *elastic) gates() {
 			latest = math.Max(latest, h.late.Seconds())
 		}
 	}
-	n := float64(max(all.Requests, 1))
-	e.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", all.LateShare(), lateLimit)
-	e.Gate("unsent-requests", "requests that found no connection, while none timed out", "ratio", float64(unexplained)/n, unsentLimit)
-	e.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.Ours), 0)
+	all.Gates(e.Gate)
 	if events > 0 {
-		e.Gate("own-stalls", "how late we ourselves sent a request after an event, in the median of the events", "s", median(own), ownLimit.Seconds())
+		e.Gate("own-stalls", "how late we ourselves sent a request after an event, in the median of the events", "s", stat.Median(own), ownLimit.Seconds())
 		e.Gate("late-events", "how much after its instant an event was begun", "s", latest, eventLimit.Seconds())
 		e.Gate("unsettled-events", "events of pods that the cluster had not carried out when their step ended", "1", float64(unsettled), 0)
 	}

@@ -204,7 +204,7 @@ func (r *restarts) findSockets(s *stepSeen) {
 		lost = fmt.Sprintf("WebSockets ended %d times, where %d were held open", len(ended), open)
 	}
 	text := fmt.Sprintf("while %s (%s), %s (%s), in the median %s after the event began; another one was open in their place after %s (median)",
-		s.title, s.often(), lost, words(howOften(ended)), scenario.Seconds(median(s.lived())), scenario.Seconds(median(outages(ended))))
+		s.title, s.often(), lost, words(howOften(ended)), scenario.Seconds(stat.Median(s.lived())), scenario.Seconds(stat.Median(outages(ended))))
 	switch {
 	case !s.ends:
 		r.Find("sockets-"+s.name, result.Costly, text+", though no pod of the data plane had to end", evidence)
@@ -250,15 +250,6 @@ func outages(ended []socketEnd) []float64 {
 		}
 	}
 	return all
-}
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	values = slices.Clone(values)
-	slices.Sort(values)
-	return values[(len(values)-1)/2]
 }
 
 func howOften(ended []socketEnd) map[string]int {

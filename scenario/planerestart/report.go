@@ -143,8 +143,8 @@ func (r *restarts) eventTable() result.Table {
 			fmt.Sprintf("%d of %d", scenario.Total(saw.errors[0]), saw.requests[0]), fmt.Sprintf("%d of %d", scenario.Total(saw.errors[1]), saw.requests[1]),
 			orDash(saw.failed() > 0, scenario.Seconds(saw.longest.Seconds())), orDash(saw.failed() > 0, fmt.Sprintf("%.0f %%", 100*saw.worst)),
 			orDash(came > 0, fmt.Sprintf("%d of %d", early, came)),
-			orDash(s.name != control, scenario.Seconds(median(backs))), orDash(s.name != control, scenario.Seconds(slices.Max(backs))),
-			orDash(len(s.changes()) > 0, scenario.Seconds(median(s.changes()))))
+			orDash(s.name != control, scenario.Seconds(stat.Median(backs))), orDash(s.name != control, scenario.Seconds(slices.Max(backs))),
+			orDash(len(s.changes()) > 0, scenario.Seconds(stat.Median(s.changes()))))
 	}
 	return t
 }
@@ -169,30 +169,19 @@ func (r *restarts) socketTable() result.Table {
 		row := []string{s.name, fmt.Sprintf("%d of %d", open-len(ended), open), words(howOften(ended)), "-", "-", "-", "-"}
 		if len(ended) > 0 {
 			lived, without := s.lived(), outages(ended)
-			row = append(row[:3], scenario.Seconds(median(lived)), scenario.Seconds(slices.Max(lived)), scenario.Seconds(median(without)), scenario.Seconds(slices.Max(without)))
+			row = append(row[:3], scenario.Seconds(stat.Median(lived)), scenario.Seconds(slices.Max(lived)), scenario.Seconds(stat.Median(without)), scenario.Seconds(slices.Max(without)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-// The limits of the traffic. An error is one however late its request was sent,
-// and being late only dates it more coarsely.
-const lateTraffic, unsentLimit = 0.25, 0.001
-
 func (r *restarts) loadGates() {
 	var all stream.Totals
-	unexplained := int64(0)
 	for _, k := range r.kinds {
-		all.Requests += k.load.Requests
-		all.Late += k.load.Late
-		all.Ours += k.load.Ours
-		unexplained += k.load.Unexplained()
+		all.Merge(k.load)
 	}
-	n := float64(max(all.Requests, 1))
-	r.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", all.LateShare(), lateTraffic)
-	r.Gate("unsent-requests", "requests that found no connection, while none timed out", "ratio", float64(unexplained)/n, unsentLimit)
-	r.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.Ours), 0)
+	all.Gates(r.Gate)
 }
 
 func (r *restarts) series() {

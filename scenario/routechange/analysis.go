@@ -39,12 +39,7 @@ type kindChanges struct {
 
 // loadTotals is what the attacks say of themselves.
 type loadTotals struct {
-	requests, late int64
-	// unsent counts requests that found no connection in time, timeouts those
-	// that got no answer in time.
-	unsent, timeouts int64
-	// ours counts failures for reasons of our own, but for unsent ones.
-	ours int64
+	stream.Totals
 	// kept is how many connections were kept open at a time, closed how many of
 	// them the data plane closed between two requests.
 	kept, closed int64
@@ -342,25 +337,12 @@ func (k *kindChanges) errorsID(l stream.Lane) string {
 	return "errors-" + k.kind.name
 }
 
-// lateShare is the share of requests that were sent more than 1 ms late.
-func (t *loadTotals) lateShare() float64 { return float64(t.late) / float64(max(t.requests, 1)) }
-
 // add takes what the attacks say of themselves.
 func (t *loadTotals) add(results []*load.Result) {
 	if len(results) == 0 {
 		return
 	}
-	for _, r := range results {
-		t.requests += r.Requests
-		t.late += r.Late
-		t.unsent += r.Unsent
-		t.timeouts += r.Errors[load.Timeout]
-		for class, n := range r.Errors {
-			if class.Ours() && class != load.Unsent {
-				t.ours += n
-			}
-		}
-	}
+	t.Totals.Add(results)
 	// The first attack keeps its connections.
 	t.kept, t.closed = int64(results[0].Connections), results[0].IdleCloses
 }

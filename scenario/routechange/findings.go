@@ -202,7 +202,7 @@ func (r *routeChanges) findStale(k *kindChanges) {
 // itself must have been on time.
 func (r *routeChanges) findStall(k *kindChanges) {
 	rest := stat.Summarize(r.restLatencies(), stat.Options{}).P99
-	if len(k.seen) < stallChanges || math.IsNaN(rest) || k.load.lateShare() > stallLate {
+	if len(k.seen) < stallChanges || math.IsNaN(rest) || k.load.LateShare() > stallLate {
 		return
 	}
 	limit := max(stallRatio*rest, rest+stallBy.Seconds())

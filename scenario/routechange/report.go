@@ -106,7 +106,7 @@ func (r *routeChanges) kindMetrics(k *kindChanges) {
 	r.Metric("worst-share-"+name, result.Value(say("Highest share of errors in 100 ms"), "ratio", worst).Lower())
 	for metric, latencies := range map[string][]float64{"at-change": k.latenciesAtChange(), "at-rest": k.rest.latencies} {
 		m := scenario.Distribution(say("Latency "+strings.ReplaceAll(metric, "-", " ")), "s", stat.Summarize(latencies, stat.Options{Unit: "s"})).Lower()
-		if share := k.load.lateShare(); share > stallLate {
+		if share := k.load.LateShare(); share > stallLate {
 			m.Warnings = append(m.Warnings, fmt.Sprintf("%.1f %% of the requests were sent more than 1 ms late: the latencies are also the machine's", 100*share))
 		}
 		r.Metric("latency-"+metric+"-"+name, m)
@@ -209,27 +209,12 @@ func quantile99(values []float64) string {
 	return "-"
 }
 
-// The limits of the traffic. An error is one however late its request was sent,
-// and being late only dates it more coarsely: a busy machine may make many
-// late. Latencies are another matter: beyond stallLate they carry a warning,
-// and no finding rests on them.
-const lateTraffic, unsentLimit = 0.25, 0.001
-
 func (r *routeChanges) loadGates() {
-	var all loadTotals
-	unexplained := int64(0)
+	var all stream.Totals
 	for _, k := range r.kinds {
-		all.requests += k.load.requests
-		all.late += k.load.late
-		all.ours += k.load.ours
-		if k.load.timeouts == 0 { // otherwise the data plane did not answer, which is counted
-			unexplained += k.load.unsent
-		}
+		all.Merge(k.load.Totals)
 	}
-	n := float64(max(all.requests, 1))
-	r.Gate("late-requests", "requests sent more than 1 ms after they could have been", "ratio", float64(all.late)/n, lateTraffic)
-	r.Gate("unsent-requests", "requests that found no connection, while none timed out", "ratio", float64(unexplained)/n, unsentLimit)
-	r.Gate("own-failures", "requests that failed for reasons of our own", "1", float64(all.ours), 0)
+	all.Gates(r.Gate)
 }
 
 // The pictures show so long after the write, in such steps.

@@ -48,7 +48,7 @@ func simulated(t *testing.T, names string, alter func(k *kindChanges, hits []str
 		if alter != nil {
 			hits = alter(k, hits)
 		}
-		k.load = loadTotals{requests: int64(len(hits)), kept: 32}
+		k.load = loadTotals{Totals: stream.Totals{Requests: int64(len(hits))}, kept: 32}
 		k.take(hits, nil)
 		r.kinds = append(r.kinds, k)
 	}
@@ -278,17 +278,17 @@ func TestRequestsToADeletedPod(t *testing.T) {
 
 func TestLoadGates(t *testing.T) {
 	for name, c := range map[string]struct {
-		load loadTotals
+		load stream.Totals
 		fail string
 	}{
-		"fine":                     {load: loadTotals{requests: 1000, late: 250}},
-		"late":                     {load: loadTotals{requests: 1000, late: 251}, fail: "late-requests"},
-		"unsent":                   {load: loadTotals{requests: 1000, unsent: 2}, fail: "unsent-requests"},
-		"unsent as none came back": {load: loadTotals{requests: 1000, unsent: 200, timeouts: 1}},
-		"ours":                     {load: loadTotals{requests: 1000, ours: 1}, fail: "own-failures"},
+		"fine":                     {load: stream.Totals{Requests: 1000, Late: 250}},
+		"late":                     {load: stream.Totals{Requests: 1000, Late: 251}, fail: "late-requests"},
+		"unsent":                   {load: stream.Totals{Requests: 1000, Unsent: 2}, fail: "unsent-requests"},
+		"unsent as none came back": {load: stream.Totals{Requests: 1000, Unsent: 200, Timeouts: 1}},
+		"ours":                     {load: stream.Totals{Requests: 1000, Ours: 1}, fail: "own-failures"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &routeChanges{Trial: scenariotest.Trial(t, Scenario, nil), kinds: []*kindChanges{{kind: kindsOfChange(scenario.RouteOf(nil))[0], load: c.load}}}
+			r := &routeChanges{Trial: scenariotest.Trial(t, Scenario, nil), kinds: []*kindChanges{{kind: kindsOfChange(scenario.RouteOf(nil))[0], load: loadTotals{Totals: c.load}}}}
 			r.loadGates()
 			for _, g := range r.Result.Gates {
 				if g.OK == (g.Name == c.fail) {

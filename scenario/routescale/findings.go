@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/stat"
 )
 
 const (
@@ -200,12 +201,12 @@ func (s *scaling) findDeleted() {
 // findSlow: single changes take longer the more routes there are, or while
 // others change.
 func (s *scaling) findSlow() {
-	few := median(s.took(withFew))
+	few := stat.Median(s.took(withFew))
 	for _, one := range []struct{ id, when, say string }{
 		{"slow-with-many", withAll, "among %d routes a single change takes %s until every replica serves it, and took %s among few"},
 		{"slow-while-changing", whileChanging, "while others of %d routes change, a single change takes %s until every replica serves it, and took %s when there were few"},
 	} {
-		took := median(s.took(one.when))
+		took := stat.Median(s.took(one.when))
 		if !(took > slowSingle && took > slowGrowth*few) { // NaN, too
 			continue
 		}
@@ -220,14 +221,6 @@ func (s *scaling) findSlow() {
 		s.Find(one.id, result.Costly, fmt.Sprintf(one.say+", in the median", routes, scenario.Seconds(took), scenario.Seconds(few)),
 			result.Evidence{Name: "single changes", Text: scenario.Excerpt(text)})
 	}
-}
-
-func median(all []float64) float64 {
-	if len(all) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[(len(sorted)-1)/2]
 }
 
 const mib = 1 << 20
