@@ -14,7 +14,7 @@ func changing(kind string, more ...map[string]any) map[string]any {
 var changes = []Row{
 	{
 		Wrong: "replicas take changes late", Scenario: "route-propagation", Parameters: changing("header"),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 2500*ms, 5*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 1600*ms, 2500*ms),
 		Finds: "change-slow", Says: "it takes long until changes are in force on every replica", Brings: []string{"slow", "status-early"},
 	},
 	{
@@ -29,12 +29,12 @@ var changes = []Row{
 	},
 	{
 		Wrong: "a deleted route goes on being served", Scenario: "route-propagation", Parameters: changing("delete"),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{KeepsDeleted: d} }, 1500*ms, 3*time.Second, 6*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{KeepsDeleted: d} }, 1500*ms, 2*time.Second, 3*time.Second),
 		Finds: "deleted-served", Says: "a route that was deleted went on being served for",
 	},
 	{
 		Wrong: "a removed endpoint goes on getting requests", Scenario: "route-propagation", Parameters: changing("endpoint-removed"),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{StaleEndpoint: d} }, 1500*ms, 3*time.Second, 6*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{StaleEndpoint: d} }, 1500*ms, 2*time.Second, 3*time.Second),
 		Finds: "removed-endpoint-used", Says: "an endpoint that was removed from a backend still got requests for",
 	},
 	{

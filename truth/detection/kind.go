@@ -17,12 +17,12 @@ func of(kind string, set map[string]any) map[string]any {
 var otherKinds = []Row{
 	{
 		Wrong: "replicas take new GRPCRoutes late", Scenario: "route-propagation", Parameters: of("GRPCRoute", quick(3)),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 2500*ms, 5*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 1600*ms, 2500*ms),
 		Finds: "slow", Says: "a new route is served for good only", Brings: []string{"status-early"},
 	},
 	{
 		Wrong: "replicas take new TLSRoutes late", Scenario: "route-propagation", Parameters: of("TLSRoute", quick(3)),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 2500*ms, 5*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 1600*ms, 2500*ms),
 		Finds: "slow", Says: "a new route is served for good only", Brings: []string{"status-early"},
 	},
 	{
@@ -33,7 +33,7 @@ var otherKinds = []Row{
 	{
 		Wrong: "every n-th TLSRoute is accepted and never served", Scenario: "route-propagation", Parameters: of("TLSRoute", quick(10, brief)),
 		Sizes: sizes(func(n int) fault.Faults { return fault.Faults{IgnoreEvery: n} }, 10, 5, 2),
-		Finds: "never-served", Says: "new routes were not served for good within",
+		Short: true, Finds: "never-served", Says: "new routes were not served for good within",
 	},
 	{
 		Wrong: "a changed TLSRoute closes connections for a while", Scenario: "route-propagation", Parameters: of("TLSRoute", changing("backend")),

@@ -31,7 +31,7 @@ var loads = []Row{
 	{
 		Wrong: "each request costs so much time of a CPU", Scenario: "traffic", Parameters: underLoad(),
 		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Latency: d} }, 4*ms, 10*ms, 30*ms),
-		Finds: "slow", Says: "through the gateway and",
+		Alone: true, Finds: "slow", Says: "through the gateway and",
 	},
 }
 
@@ -50,7 +50,7 @@ var pairs = []Row{
 	{
 		Wrong: "each request costs so much time of a CPU", Scenario: "added-latency", Parameters: inPairs(),
 		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Latency: d} }, 5*ms, 10*ms, 20*ms),
-		Finds: "added-p50", Says: "the gateway adds", Brings: []string{"added-p99"},
+		Alone: true, Finds: "added-p50", Says: "the gateway adds", Brings: []string{"added-p99"},
 	},
 	{
 		// 4 in 100 are beyond the p95, and are the p99.

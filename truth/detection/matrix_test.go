@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,57 +53,107 @@ func line(t *testing.T, b *Bench, r Row, s Size) Line {
 	return l
 }
 
-// cleanEach is how often each clean row is tried: 5 times, and so often that
-// there are at least 30 trials in all.
-func cleanEach(rows int) int { return max(5, (30+rows-1)/rows) }
+// benches is how many trials of the whole matrix run side by side: they wait
+// for most of their time.
+const benches = 2
 
 // TestMatrix: what is wrong is found, and what is not is not. A row can be
 // tried alone: -run 'TestMatrix/attached-routes/only_the_first'.
 func TestMatrix(t *testing.T) {
-	b := open(t, 2)
-	// What fits into every run of the tests is an eighth of the rows, and the
-	// first clean row of each scenario.
-	cleanTrials, each, every := 1, 1, 8
+	m := &matrix{rows: append(Matrix(), Clean()...), pool: make(chan *Bench, benches)}
+	m.pool <- open(t, 2)
 	if whole() {
-		cleanTrials, each, every = cleanEach(len(Clean())), 3, 1
-	}
-	var lines []Line
-	try := func(r Row, s Size) {
-		t.Run(fmt.Sprintf("%s/%s/%s", r.Scenario, r.Wrong, s.Name), func(t *testing.T) {
-			l := line(t, b, r, s)
-			if l.Verdict != Found && !whole() {
-				// One stall of a machine that others use too must not fail a
-				// commit. The whole matrix gets no second try.
-				l = line(t, b, r, s)
-			}
-			if lines = append(lines, l); l.Verdict == Unclear && !whole() {
-				t.Skipf("this machine cannot tell now: %s", l.Sentence)
-			} else if l.Verdict != Found {
-				t.Errorf("%s: %s", l.Verdict, l.Sentence)
-			}
-		})
-	}
-	for i, r := range Matrix() {
-		if i%every != 0 {
-			continue
-		}
-		for _, s := range r.Sizes[:each] { // the smallest is the hardest to find
-			try(r, s)
+		for range benches - 1 {
+			m.pool <- open(t, 2)
 		}
 	}
-	seen := map[string]bool{}
-	for _, r := range Clean() {
-		if seen[r.Scenario] && !whole() {
-			continue
-		}
-		seen[r.Scenario] = true
-		for range cleanTrials {
-			try(r, r.Sizes[0])
-		}
+	for _, scenario := range m.scenarios() {
+		t.Run(scenario, func(t *testing.T) { m.try(t, scenario) })
+		m.tryAgain(t)
 	}
 	var table bytes.Buffer
-	if err := Write(&table, lines); err != nil {
+	if err := Write(&table, m.lines); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("the matrix:\n%s", &table)
+}
+
+// A matrix is being tried.
+type matrix struct {
+	rows []Row
+	pool chan *Bench
+	mu   sync.Mutex
+	// again are lines that were not found, and that something may have
+	// disturbed.
+	lines, again []Line
+}
+
+func (m *matrix) scenarios() []string {
+	var all []string
+	for _, r := range m.rows {
+		if !slices.Contains(all, r.Scenario) {
+			all = append(all, r.Scenario)
+		}
+	}
+	return all
+}
+
+// try tries the rows of a scenario: first those that are to be alone, then the
+// others side by side.
+func (m *matrix) try(t *testing.T, scenario string) {
+	clean := len(Clean())
+	for _, r := range m.rows {
+		sizes := r.Sizes
+		switch {
+		case r.Scenario != scenario || !whole() && !r.Short:
+			continue
+		case !whole():
+			sizes = sizes[:1] // the smallest is the hardest to find
+		case r.Finds == "": // so often that there are 30 trials in all
+			sizes = slices.Repeat(sizes, (30+clean-1)/clean)
+		}
+		for _, s := range sizes {
+			t.Run(r.Wrong+"/"+s.Name, func(t *testing.T) {
+				if !r.alone() {
+					t.Parallel()
+				}
+				b := <-m.pool
+				defer func() { m.pool <- b }()
+				m.done(t, line(t, b, r, s))
+			})
+		}
+	}
+}
+
+// done takes a line. One stall of a machine that others use too must not fail a
+// commit, nor what ran beside it the whole matrix: such a line is tried again,
+// alone, once.
+func (m *matrix) done(t *testing.T, l Line) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l.Verdict != Found && !l.Again && (!whole() || !l.alone()) {
+		m.again = append(m.again, l)
+		return
+	}
+	m.lines = append(m.lines, l)
+	switch {
+	case l.Verdict == Found:
+	case l.Verdict == Unclear && !whole():
+		t.Skipf("this machine cannot tell now: %s", l.Sentence)
+	default:
+		t.Errorf("%s: %s", l.Verdict, l.Sentence)
+	}
+}
+
+func (m *matrix) tryAgain(t *testing.T) {
+	b := <-m.pool
+	defer func() { m.pool <- b }()
+	for _, before := range m.again {
+		t.Run(fmt.Sprintf("%s/%s/%s/again", before.Scenario, before.Wrong, before.Size.Name), func(t *testing.T) {
+			l := line(t, b, before.Row, before.Size)
+			l.Again = true
+			m.done(t, l)
+		})
+	}
+	m.again = nil
 }

@@ -28,12 +28,12 @@ var unsettled = []string{"never-served", "slow", "status-early", "replica-late",
 var propagation = []Row{
 	{
 		Wrong: "replicas take new routes late", Scenario: "route-propagation", Parameters: quick(3),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 2500*ms, 5*time.Second),
-		Finds: "slow", Says: "a new route is served for good only", Brings: []string{"status-early"},
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 1600*ms, 2500*ms),
+		Short: true, Finds: "slow", Says: "a new route is served for good only", Brings: []string{"status-early"},
 	},
 	{
 		Wrong: "one replica takes new routes later than the other", Scenario: "route-propagation", Parameters: quick(4),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Late: map[int]time.Duration{1: d}} }, 200*ms, time.Second, 4*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Late: map[int]time.Duration{1: d}} }, 200*ms, 600*ms, 2*time.Second),
 		Finds: "replica-late", Says: "1 of 2 replicas take a new route later than the first one", Brings: []string{"status-early", "slow"},
 	},
 	{
@@ -43,17 +43,17 @@ var propagation = []Row{
 	},
 	{
 		Wrong: "the first route of a Gateway takes longer", Scenario: "route-propagation", Parameters: quick(6),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{FirstRoute: d} }, 500*ms, time.Second, 5*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{FirstRoute: d} }, 500*ms, time.Second, 2*time.Second),
 		Finds: "first-route", Says: "the first route of a Gateway took",
 	},
 	{
 		Wrong: "statuses are written late", Scenario: "route-propagation", Parameters: quick(3),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Status: d} }, 1500*ms, 3*time.Second, 6*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Status: d} }, 1500*ms, 2*time.Second, 3*time.Second),
 		Finds: "status-late", Says: "after every replica served a route that it was accepted",
 	},
 	{
 		Wrong: "the status runs ahead of the traffic", Scenario: "route-propagation", Parameters: quick(4),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{StatusEarly: d} }, 150*ms, 500*ms, 3*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{StatusEarly: d} }, 150*ms, 500*ms, 1500*ms),
 		Finds: "status-early", Says: "before every replica served it", Brings: []string{"slow"},
 	},
 	{
@@ -83,7 +83,7 @@ var propagation = []Row{
 	},
 	{
 		Wrong: "a new route is gone again for a while", Scenario: "route-propagation", Parameters: quick(4),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Flaps: d} }, 100*ms, 500*ms, 3*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Flaps: d} }, 100*ms, 500*ms, 1500*ms),
 		Finds: "flaps", Says: "a replica that had served the new route answered 404 again", Brings: []string{"status-early", "slow"},
 	},
 	{

@@ -37,7 +37,7 @@ var restarts = []Row{
 	{
 		Wrong: "each change ends all WebSockets", Scenario: "plane-restart", Parameters: restarting("none,control-restart", map[string]any{"iterations": 1}), Workloads: true,
 		Sizes: by("sockets", fault.Faults{EndsSocketsOnChange: true}, 4, 8, 16),
-		Finds: "sockets-control-restart", Says: "though no pod of the data plane had to end",
+		Short: true, Finds: "sockets-control-restart", Says: "though no pod of the data plane had to end",
 	},
 	{
 		Wrong: "every n-th request fails, restarted or not", Scenario: "plane-restart", Parameters: restarting("none", map[string]any{"iterations": 4}), Workloads: true,

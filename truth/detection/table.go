@@ -17,7 +17,10 @@ type Line struct {
 	Sentence string
 	// Invalid counts the attempts that were no evidence.
 	Invalid int
-	Took    time.Duration
+	// Again says that this was the second try of what was not found at first,
+	// when something ran beside it.
+	Again bool
+	Took  time.Duration
 }
 
 // Write prints lines as a table.
@@ -26,7 +29,11 @@ func Write(w io.Writer, lines []Line) error {
 	// A tabwriter keeps what it is given, and tells of errors at Flush.
 	fmt.Fprintln(table, "WRONG\tSIZE\tSCENARIO\tVERDICT\tINVALID\tTOOK\tWHAT IT SAYS")
 	for _, l := range lines {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Wrong, l.Size.Name, l.Scenario, l.Verdict, l.Invalid, l.Took.Round(100*time.Millisecond), l.Sentence)
+		verdict := string(l.Verdict)
+		if l.Again {
+			verdict += " at the 2nd try"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Wrong, l.Size.Name, l.Scenario, verdict, l.Invalid, l.Took.Round(100*time.Millisecond), l.Sentence)
 	}
 	return table.Flush()
 }

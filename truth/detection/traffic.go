@@ -29,12 +29,12 @@ var traffic = []Row{
 	},
 	{
 		Wrong: "replicas take a change late", Scenario: "route-change", Parameters: underTraffic("none,service"),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 2500*ms, 5*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{Propagation: d} }, 1200*ms, 1600*ms, 2500*ms),
 		Finds: "slow-service", Says: "users got the old version for long",
 	},
 	{
 		Wrong: "a route is served for so long after it was deleted", Scenario: "route-change", Parameters: underTraffic("none,recreate"),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{KeepsDeleted: d} }, 1500*ms, 3*time.Second, 6*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{KeepsDeleted: d} }, 1500*ms, 2*time.Second, 3*time.Second),
 		Finds: "slow-recreate", Says: "users got the old version for long",
 	},
 	{
@@ -54,7 +54,7 @@ var traffic = []Row{
 	},
 	{
 		Wrong: "a new certificate is shown late", Scenario: "route-change", Parameters: underTraffic("none,certificate"),
-		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{CertificateLate: d} }, 1200*ms, 2500*ms, 5*time.Second),
+		Sizes: sizes(func(d time.Duration) fault.Faults { return fault.Faults{CertificateLate: d} }, 1200*ms, 1600*ms, 2500*ms),
 		Finds: "slow-certificate", Says: "users got the old version for long",
 	},
 	{
