@@ -1,11 +1,11 @@
 package controlplane
 
 import (
-	"regexp"
-
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/truth/config"
 )
 
 // The kinds of route.
@@ -111,9 +111,7 @@ func grpcRules(route *gatewayv1.GRPCRoute) []gatewayv1.HTTPRouteRule {
 	return all
 }
 
-// grpcPath is the path of the calls that a method stands for. A method of any
-// service is asked for before any method of a service, where the API wants it
-// the other way round.
+// grpcPath is the path of the calls that a method stands for.
 func grpcPath(m *gatewayv1.GRPCMethodMatch) *gatewayv1.HTTPPathMatch {
 	if m == nil {
 		return nil
@@ -133,7 +131,7 @@ func grpcPath(m *gatewayv1.GRPCMethodMatch) *gatewayv1.HTTPPathMatch {
 		}
 		return path(gatewayv1.PathMatchRegularExpression, "/(?:"+service+")/(?:"+method+")")
 	case service == "":
-		return path(gatewayv1.PathMatchRegularExpression, "/"+any+"/"+regexp.QuoteMeta(method))
+		return path(config.PathMatchSuffix, "/"+method)
 	case method == "":
 		return path(gatewayv1.PathMatchPathPrefix, "/"+service)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/utils/ptr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatemark/gatemark/truth/config"
 )
 
 // A query is what of a request is matched.
@@ -52,12 +54,14 @@ const (
 	exact = iota
 	expression
 	prefix
+	suffix
+	all
 )
 
 // A match is one of a rule's. All that is in it must hold.
 type match struct {
 	kind    int
-	path    string // without a slash at its end where kind is prefix
+	path    string // without a slash at its end where kind is prefix; then it is not empty
 	regex   *regexp.Regexp
 	method  string
 	headers []valueMatch
@@ -78,7 +82,7 @@ func (v *valueMatch) matches(value string) bool {
 
 func compileMatches(from []gatewayv1.HTTPRouteMatch) ([]match, error) {
 	if len(from) == 0 { // all requests
-		return []match{{kind: prefix}}, nil
+		return []match{{kind: all}}, nil
 	}
 	var all []match
 	for i := range from {
@@ -101,7 +105,7 @@ func Whole(expression string) (*regexp.Regexp, error) {
 }
 
 func compileMatch(from *gatewayv1.HTTPRouteMatch) (match, error) {
-	m := match{kind: prefix}
+	m := match{kind: all}
 	var err error
 	if from.Path != nil {
 		value := ptr.Deref(from.Path.Value, "/")
@@ -113,8 +117,12 @@ func compileMatch(from *gatewayv1.HTTPRouteMatch) (match, error) {
 			if m.regex, err = Whole(value); err != nil {
 				return m, err
 			}
+		case config.PathMatchSuffix:
+			m.kind, m.path = suffix, value
 		default:
-			m.path = strings.TrimSuffix(value, "/")
+			if m.path = strings.TrimSuffix(value, "/"); m.path != "" {
+				m.kind = prefix
+			}
 		}
 	}
 	m.method = string(ptr.Deref(from.Method, ""))
@@ -170,6 +178,10 @@ func (m *match) matches(q *query) bool {
 		}
 	case prefix:
 		if !below(m.path, q.path) {
+			return false
+		}
+	case suffix:
+		if !strings.HasSuffix(q.path, m.path) {
 			return false
 		}
 	}

@@ -118,6 +118,7 @@ func TestPrecedence(t *testing.T) {
 		"longer", startsWith("/a/b"),
 		"exact", exactly("/a/b"),
 		"older", startsWith("/tie"), "newer", startsWith("/tie"),
+		"method of any service", path(config.PathMatchSuffix, "/m"), "any method of a service", startsWith("/s"),
 	)
 	compiled, err := compileListener(&l, nil)
 	if err != nil {
@@ -132,6 +133,8 @@ func TestPrecedence(t *testing.T) {
 		{"GET", "/a/b/c", "hi", "longer"},
 		{"GET", "/a/b", "hi", "exact"},
 		{"GET", "/tie", "", "older"},
+		{"POST", "/t/m", "", "method of any service"},
+		{"POST", "/s/m", "", "any method of a service"},
 	} {
 		r := httptest.NewRequest(c.method, c.target, nil)
 		for _, name := range c.header {

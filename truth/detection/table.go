@@ -17,8 +17,8 @@ type Line struct {
 	Sentence string
 	// Invalid counts the attempts that were no evidence.
 	Invalid int
-	// Again says that this was the second try of what was not found at first,
-	// when something ran beside it.
+	// Again says that this was the second try: the first was no evidence, or
+	// something ran beside it.
 	Again bool
 	Took  time.Duration
 }

@@ -55,8 +55,16 @@ on to kubectl, but for a --name that comes first.`,
 	}
 }
 
-// split takes a leading --name off the arguments.
+// split takes a leading --name off the arguments, and a -- before kubectl's own.
 func split(args []string) (name string, rest []string, err error) {
+	name, rest, err = splitName(args)
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	return name, rest, err
+}
+
+func splitName(args []string) (name string, rest []string, err error) {
 	if len(args) == 0 {
 		return local.DefaultName, nil, nil
 	}

@@ -20,6 +20,8 @@ func TestSplit(t *testing.T) {
 		{[]string{"get", "pods", "--name", "x"}, local.DefaultName, []string{"get", "pods", "--name", "x"}},
 		{[]string{"--name", "x", "get"}, "x", []string{"get"}},
 		{[]string{"--name=x", "-n", "y"}, "x", []string{"-n", "y"}},
+		{[]string{"--", "get", "pods"}, local.DefaultName, []string{"get", "pods"}},
+		{[]string{"--name", "x", "--", "exec", "p", "--", "ls"}, "x", []string{"exec", "p", "--", "ls"}},
 	} {
 		name, rest, err := split(tt.args)
 		if err != nil || name != tt.name || !cmp.Equal(rest, tt.rest) {
