@@ -74,6 +74,11 @@ func (i *Implementation) readFiles() []error {
 	for n := range i.Before {
 		i.Before[n].values = read(fmt.Sprintf("before[%d].chart.values", n), i.Before[n].Chart.Values)
 	}
+	if i.RouteDialect != nil {
+		if err := i.RouteDialect.read(i.files); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	for n, img := range i.Images {
 		if img.Source != nil {
 			img.Source.Folder = i.files

@@ -26,9 +26,13 @@ type Implementation struct {
 	// is in no list.
 	Internal bool    `json:"internal,omitempty"`
 	Project  Project `json:"project"`
-	// GatewayAPI is what this version declares to implement.
-	GatewayAPI   GatewayAPI   `json:"gatewayAPI"`
-	GatewayClass GatewayClass `json:"gatewayClass"`
+	// GatewayAPI is what this version declares to implement, or what the cluster
+	// gets beside one that implements nothing of it.
+	GatewayAPI GatewayAPI `json:"gatewayAPI"`
+	// GatewayClass is left out where a dialect has no Gateways.
+	GatewayClass GatewayClass `json:"gatewayClass,omitzero"`
+	// RouteDialect is nil for the Gateway API.
+	RouteDialect *Dialect `json:"dialect,omitempty"`
 	// Before are charts that the vendor ships apart, definitions say. They
 	// are installed first, in this order, into the same namespace.
 	Before       []EarlierChart `json:"before,omitempty"`

@@ -72,7 +72,10 @@ func (i *Implementation) Validate() []error {
 	i.Project.validate(&p)
 	p.version("gatewayAPI.version", i.GatewayAPI.Version)
 	p.oneOf("gatewayAPI.channel", i.GatewayAPI.Channel, "standard", "experimental")
-	i.GatewayClass.validate(&p)
+	if i.HasGateways() {
+		i.GatewayClass.validate(&p)
+	}
+	i.validateDialect(&p)
 	i.validateBefore(&p)
 	i.Chart.validate(&p, "chart")
 	p.label("release.name", i.Release.Name)

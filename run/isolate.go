@@ -73,6 +73,9 @@ func (e *Executor) observed(ctx context.Context, t *scenario.Trial, a Attempt) e
 	if s == nil {
 		return scenario.Invalid{Reason: fmt.Errorf("there is no scenario %s", a.Ref.Scenario)}
 	}
+	if err := t.Target.Speaks(s); err != nil {
+		return err
+	}
 	use, err := e.observeUse(ctx, t)
 	if err != nil {
 		return scenario.Invalid{Reason: err}

@@ -24,6 +24,7 @@ func Target(treatment string, i *implementation.Implementation) (scenario.Target
 		Treatment:      treatment,
 		GatewayClass:   i.GatewayClass.Name,
 		Features:       i.Features,
+		Dialect:        i.Dialect(),
 		ControllerName: i.GatewayClass.ControllerName,
 		ControlPlane:   scenario.Selector{Namespace: i.ControlPlane.Namespace, Labels: labels.Set(i.ControlPlane.Selector).String()},
 		DataPlane:      scenario.Selector{Namespace: namespace, Labels: labels.Set(pods).String()},

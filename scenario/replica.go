@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -100,10 +102,14 @@ func (t *Trial) WaitGateway(ctx context.Context, name string) (*gatewayv1.Gatewa
 }
 
 // GatewayAddress waits for the trial's Gateway, at most StageLimit, and returns
-// its first address with a listener's port.
+// its first address with a listener's port. Of an implementation without
+// Gateways it is that of the data plane's Service.
 func (t *Trial) GatewayAddress(ctx context.Context, port int32) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, StageLimit)
 	defer cancel()
+	if t.Target.GatewayClass == "" {
+		return t.serviceAddress(ctx, port)
+	}
 	gateway, err := t.WaitGateway(ctx, GatewayName)
 	if err != nil {
 		return "", GatewayError(err)
@@ -113,6 +119,29 @@ func (t *Trial) GatewayAddress(ctx context.Context, port int32) (string, error) 
 		return "", err
 	}
 	return net.JoinHostPort(addresses[0], strconv.Itoa(int(port))), nil
+}
+
+// serviceAddress is where the data plane's Service answers.
+func (t *Trial) serviceAddress(ctx context.Context, port int32) (string, error) {
+	replicas, err := t.Replicas(ctx, port)
+	if err != nil {
+		return "", err
+	}
+	namespace, name, _ := strings.Cut(replicas[0].Service, "/")
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	var host string
+	_, err = kube.Wait(ctx, t.Kube, "service "+key.String(), key, func(s *corev1.Service) (bool, string) {
+		for _, in := range s.Status.LoadBalancer.Ingress {
+			if host = cmp.Or(in.IP, in.Hostname); host != "" {
+				return true, host
+			}
+		}
+		return false, "it has no address"
+	})
+	if err != nil {
+		return "", GatewayError(err)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
 
 // wordsLimit bounds what is asked of pods, and wordsEvery is how often that is

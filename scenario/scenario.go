@@ -31,6 +31,9 @@ type Scenario struct {
 	// Joins tells that the scenario's routes name the Gateways of all
 	// implementations where the isolation is joined.
 	Joins bool
+	// AnyDialect: its routes are no more than a dialect.Route says, so that it is
+	// measured in every dialect.
+	AnyDialect bool
 	// Run performs the trial. It returns an error only where the trial could
 	// not be carried out; an implementation that misbehaves is a result.
 	Run func(ctx context.Context, t *Trial) error

@@ -12,7 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/measure/probe"
@@ -67,7 +66,6 @@ func (l Listener) Port() int32 {
 
 // A Stage is the trial's backend and Gateway, ready to be measured.
 type Stage struct {
-	gateway  *gatewayv1.Gateway
 	Replicas []kube.Replica
 }
 
@@ -89,10 +87,11 @@ func (t *Trial) SetStage(ctx context.Context, backends int, listeners ...Listene
 	if _, err := kube.Wait(ctx, t.Kube, "deployment "+key.String(), key, Available); err != nil {
 		return nil, Invalid{err}
 	}
-	t.Progress("waiting for the Gateway")
-	gateway, err := t.WaitGateway(ctx, GatewayName)
-	if err != nil {
-		return nil, GatewayError(err)
+	if t.Target.GatewayClass != "" {
+		t.Progress("waiting for the Gateway")
+		if _, err := t.WaitGateway(ctx, GatewayName); err != nil {
+			return nil, GatewayError(err)
+		}
 	}
 	replicas, err := t.Replicas(ctx, listeners[0].Port())
 	if err != nil {
@@ -102,9 +101,11 @@ func (t *Trial) SetStage(ctx context.Context, backends int, listeners ...Listene
 		return nil, err
 	}
 	t.Begin() // the clock of the trial's pictures begins where its work does
-	t.Note("The Gateway was programmed %.1f s after it was created; its data plane had %d %s.",
-		time.Since(created).Seconds(), len(replicas), Plural(len(replicas), "replica"))
-	return &Stage{gateway, replicas}, nil
+	if t.Target.GatewayClass != "" {
+		t.Note("The Gateway was programmed %.1f s after it was created; its data plane had %d %s.",
+			time.Since(created).Seconds(), len(replicas), Plural(len(replicas), "replica"))
+	}
+	return &Stage{replicas}, nil
 }
 
 // GatewayError tells the implementation's fault from ours: a Gateway that was
@@ -127,7 +128,7 @@ func (t *Trial) Replicas(ctx context.Context, port int32) ([]kube.Replica, error
 		}
 		select {
 		case <-ctx.Done():
-			err = errors.Join(err, fmt.Errorf("gateway %s/%s is programmed, and %s serve it", t.Namespace, GatewayName, describe(replicas)))
+			err = errors.Join(err, fmt.Errorf("the data plane of %s/%s is to serve, and %s do", t.Namespace, GatewayName, describe(replicas)))
 			return nil, Failed{err}
 		case <-time.After(100 * time.Millisecond):
 		}

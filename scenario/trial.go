@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/stat"
@@ -93,6 +94,10 @@ type Target struct {
 	// host or an IP address, in which {{.Namespace}} and {{.Name}} are the
 	// Gateway's. Empty: their status says so.
 	Address string `json:"address,omitempty"`
+	// Dialect is the API of its routes, nil for the Gateway API. An
+	// implementation without a GatewayClass has no Gateways either: its Service's
+	// address is where it answers.
+	Dialect *dialect.Dialect `json:"dialect,omitempty"`
 	// Unknown: nothing is known but its GatewayClass. DataPlane is a guess then;
 	// where it finds no pods, the Gateway's address is taken for one replica.
 	Unknown bool `json:"unknown,omitempty"`

@@ -156,9 +156,10 @@ func (in *installation) run(ctx context.Context) error {
 			return in.installRelease(ctx, r, update)
 		}})
 	}
-	steps = append(steps, step{"control plane of " + in.impl.Part(), in.awaitControlPlane},
-		step{"images of " + in.impl.Part(), in.checkImages},
-		step{"GatewayClass " + in.impl.GatewayClass.Name, in.class})
+	steps = append(steps, step{"control plane of " + in.impl.Part(), in.awaitControlPlane}, step{"images of " + in.impl.Part(), in.checkImages})
+	if in.impl.HasGateways() {
+		steps = append(steps, step{"GatewayClass " + in.impl.GatewayClass.Name, in.class})
+	}
 	for _, s := range steps {
 		if err := in.Progress.Do(ctx, s.name, s.work); err != nil {
 			return err

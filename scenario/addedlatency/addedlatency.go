@@ -47,6 +47,7 @@ var Scenario = &scenario.Scenario{
 		each := v.Duration("warmup") + v.Duration("duration") + 1300*time.Millisecond
 		return 25*time.Second + time.Duration(len(ways)*v.Int("blocks"))*each
 	},
+	AnyDialect: true,
 	Run: func(ctx context.Context, t *scenario.Trial) error {
 		return (&trial{Place: &attack.Place{Trial: t}}).run(ctx)
 	},

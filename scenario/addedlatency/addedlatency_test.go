@@ -10,12 +10,9 @@ import (
 	"testing"
 	"time"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gatemark/gatemark/load"
-	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/attack"
 	"github.com/gatemark/gatemark/scenario/scenariotest"
 )
@@ -297,17 +294,5 @@ func TestParameters(t *testing.T) {
 		if problems := check(c.values); len(problems) != c.want {
 			t.Errorf("%v: %v", c.values, problems)
 		}
-	}
-}
-
-func TestTheRoute(t *testing.T) {
-	tr := scenariotest.Trial(t, Scenario, nil)
-	objects, err := tr.Render("route.yaml", routeManifest, map[string]any{"Namespace": "gm-1", "Host": host})
-	if err != nil {
-		t.Fatal(err)
-	}
-	route := scenariotest.Typed[gatewayv1.HTTPRoute](t, objects, "HTTPRoute")
-	if route.Namespace != "gm-1" || string(route.Spec.Hostnames[0]) != host || route.Spec.ParentRefs[0].Name != scenario.GatewayName || len(route.Spec.Rules[0].Filters) != 0 {
-		t.Errorf("%+v", route.Spec)
 	}
 }

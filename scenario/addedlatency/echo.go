@@ -2,7 +2,6 @@ package addedlatency
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"net/http"
 
@@ -10,9 +9,6 @@ import (
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/attack"
 )
-
-//go:embed route.yaml
-var routeManifest string
 
 // host is the route's.
 const host = "added-latency.gatemark.test"
@@ -29,7 +25,7 @@ func (e *echo) prepare(ctx context.Context) error {
 	if e.Place, err = attack.Find(ctx, e.Trial, stage, backends); err != nil {
 		return err
 	}
-	if err := e.Apply(ctx, "route.yaml", routeManifest, map[string]any{"Namespace": e.Namespace, "Host": host}); err != nil {
+	if err := e.PutRoute(ctx, attack.Route("added-latency", host)); err != nil {
 		return scenario.Invalid{Reason: err}
 	}
 	return e.WaitServed(ctx, "added-latency", host)

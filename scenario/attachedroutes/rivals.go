@@ -46,6 +46,9 @@ func (a *attachment) addRivals(ctx context.Context) error {
 	}
 	own := a.gatewayListeners()
 	for _, other := range a.Others {
+		if other.GatewayClass == "" {
+			continue // it has no Gateways
+		}
 		r := &rival{target: other, gateway: scenario.RivalGateway(other.Treatment)}
 		a.Progress("waiting for the Gateway of %s", other.Treatment)
 		err := a.Apply(ctx, "rival.yaml", rivalManifest, map[string]any{

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/scenario"
 )
@@ -88,6 +89,12 @@ func (p *Place) Scale() float64 {
 		return float64(p.CPUs) / float64(machine)
 	}
 	return 1
+}
+
+// Route sends all requests to a host to the backend, without any filter, so that
+// what is measured is the proxy alone.
+func Route(name, host string) dialect.Route {
+	return dialect.Route{Name: name, Listener: "http", Host: host, Service: "echo", Port: 80}
 }
 
 // Writes lists what a trial writes that attacks one route of its own.

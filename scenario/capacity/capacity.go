@@ -4,7 +4,6 @@ package capacity
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"math"
 	"strings"
@@ -45,10 +44,11 @@ var Scenario = &scenario.Scenario{
 		{Name: "attackers", Default: 1, Min: 1, Max: 100, Help: "pods that send, at one instant"},
 		{Name: "backends", Default: 5, Min: 1, Max: 100, Help: "pods that receive"},
 	},
-	Check:    check,
-	Writes:   attack.Writes,
-	Estimate: estimate,
-	Run:      run,
+	Check:      check,
+	Writes:     attack.Writes,
+	Estimate:   estimate,
+	AnyDialect: true,
+	Run:        run,
 }
 
 // check finds attackers that would go without a connection, and a search that
@@ -72,9 +72,6 @@ func estimate(v scenario.Values) time.Duration {
 	steps := 3 + 1 + math.Ceil(math.Log2(1/v.Float("resolution"))) + 2
 	return 25*time.Second + time.Duration(steps)*(v.Duration("duration")+overhead) + v.Duration("confirm") + overhead
 }
-
-//go:embed capacity.yaml
-var manifest string
 
 // host is the route's.
 const host = "capacity.gatemark.test"
@@ -132,7 +129,7 @@ func (c *capacity) prepare(ctx context.Context, t *scenario.Trial) (err error) {
 	if c.Place, err = attack.Find(ctx, t, c.stage, backends); err != nil {
 		return err
 	}
-	if err := t.Apply(ctx, "capacity.yaml", manifest, map[string]any{"Namespace": t.Namespace, "Host": host}); err != nil {
+	if err := t.PutRoute(ctx, attack.Route("capacity", host)); err != nil {
 		return scenario.Invalid{Reason: err}
 	}
 	if err := c.WaitServed(ctx, "capacity", host); err != nil {

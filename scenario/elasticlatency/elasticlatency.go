@@ -66,7 +66,8 @@ var Scenario = &scenario.Scenario{
 	Estimate: func(v scenario.Values) time.Duration {
 		return 30*time.Second + time.Duration(len(mustRates(v)))*(length(v)+between)
 	},
-	Run: func(ctx context.Context, t *scenario.Trial) error { return (&elastic{Trial: t}).run(ctx) },
+	AnyDialect: true,
+	Run:        func(ctx context.Context, t *scenario.Trial) error { return (&elastic{Trial: t}).run(ctx) },
 }
 
 // ratesOf reads the list of rates.

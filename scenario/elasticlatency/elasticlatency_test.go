@@ -255,7 +255,7 @@ func TestParameters(t *testing.T) {
 
 func TestManifests(t *testing.T) {
 	e := &elastic{Trial: scenariotest.Trial(t, Scenario, nil)}
-	objects, err := e.object("route", e.route(shape{CORS: true, Header: true, Rewrite: true}, 7))
+	objects, err := e.RenderRoute(e.route(shape{CORS: true, Header: true, Rewrite: true}, 7))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/marker"
 	"github.com/gatemark/gatemark/scenario"
@@ -58,7 +58,7 @@ func (e *elastic) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := e.discover(ctx); err != nil {
-		return scenario.Invalid{Reason: err}
+		return err
 	}
 	if err := e.reset(ctx); err != nil {
 		return err
@@ -100,9 +100,12 @@ const servedRate = 50
 // features without theirs, or the definitions in the cluster have no such field.
 func (e *elastic) discover(ctx context.Context) error {
 	e.skipped = map[string]string{}
+	if e.Target.Dialect != nil {
+		return e.discoverDialect(timeline(e.Values))
+	}
 	var class gatewayv1.GatewayClass
 	if err := e.Kube.Get(ctx, client.ObjectKey{Name: e.Target.GatewayClass}, &class); err != nil {
-		return fmt.Errorf("read %s: %w", kube.Describe(&class), err)
+		return scenario.Invalid{Reason: fmt.Errorf("read %s: %w", kube.Describe(&class), err)}
 	}
 	for _, one := range timeline(e.Values) {
 		if one.feature == "" {
@@ -115,7 +118,7 @@ func (e *elastic) discover(ctx context.Context) error {
 		}
 		refused, err := e.refused(ctx, *one.route)
 		if err != nil {
-			return err
+			return scenario.Invalid{Reason: err}
 		}
 		if refused != "" {
 			e.skipped[one.kind] = refused
@@ -124,9 +127,26 @@ func (e *elastic) discover(ctx context.Context) error {
 	return nil
 }
 
+// discoverDialect finds them where the routes are not the Gateway API's. Without
+// a header of requests no answer could be told from any other.
+func (e *elastic) discoverDialect(all []event) error {
+	if lacks := e.Dialect().Lacks(e.route(shape{}, 1)); len(lacks) > 0 {
+		return scenario.Unsupported{Reason: fmt.Errorf("the dialect %s has no filter %v, by which answers are told apart", e.Dialect().Name, lacks)}
+	}
+	for _, one := range all {
+		if one.route == nil {
+			continue
+		}
+		if lacks := e.Dialect().Lacks(e.route(*one.route, 1)); slices.Contains(lacks, one.filter) {
+			e.skipped[one.kind] = fmt.Sprintf("the dialect %s has no filter %s", e.Dialect().Name, one.filter)
+		}
+	}
+	return nil
+}
+
 // refused asks the API server what it would say to a route, without making it.
 func (e *elastic) refused(ctx context.Context, s shape) (string, error) {
-	objects, err := e.object("route", e.route(s.without(e.skipped), 1))
+	objects, err := e.RenderRoute(e.route(s.without(e.skipped), 1))
 	if err != nil {
 		return "", err
 	}
@@ -142,12 +162,21 @@ func (e *elastic) refused(ctx context.Context, s shape) (string, error) {
 	return "", nil
 }
 
-// route is what the template wants.
-func (e *elastic) route(s shape, generation int64) map[string]any {
-	return map[string]any{
-		"Namespace": e.Namespace, "Gateway": scenario.GatewayName, "Host": host, "Marker": marker.Expect(name, generation).Filter(),
-		"CORS": s.CORS, "Header": s.Header, "Rewrite": s.Rewrite,
+// route is the route in a shape.
+func (e *elastic) route(s shape, generation int64) dialect.Route {
+	r := dialect.Route{
+		Name: name, Listener: "https", Host: host, Secret: name, Service: name, Port: 80, RequestHeader: marker.Expect(name, generation).Filter(),
 	}
+	if s.CORS {
+		r.CORS = "https://elsewhere.gatemark.test"
+	}
+	if s.Header {
+		r.ResponseHeader = [][2]string{{"Elastic", "changed"}}
+	}
+	if s.Rewrite {
+		r.Rewrite = "/rewritten"
+	}
+	return r
 }
 
 // podsLimit bounds how long the backend's pods may take to be there.
@@ -159,7 +188,7 @@ func (e *elastic) reset(ctx context.Context) error {
 	e.generation++
 	err := e.put(ctx, "backend", map[string]any{"Namespace": e.Namespace, "EchoImage": e.EchoImage, "Replicas": e.Values.Int("backends")})
 	if err == nil {
-		err = e.put(ctx, "route", e.route(shape{}, e.generation))
+		err = e.PutRoute(ctx, e.route(shape{}, e.generation))
 	}
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, podsLimit)
@@ -228,15 +257,11 @@ func (e *elastic) endpoints(ctx context.Context) ([]stream.Endpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, scenario.StageLimit)
 	defer cancel()
 	if e.Values.String("through") == "address" {
-		gateway, err := e.WaitGateway(ctx, scenario.GatewayName)
-		if err != nil {
-			return nil, scenario.GatewayError(err)
-		}
-		addresses, err := e.Addresses(gateway)
+		address, err := e.GatewayAddress(ctx, scenario.SecurePort)
 		if err != nil {
 			return nil, err
 		}
-		return []stream.Endpoint{{Name: "the Gateway's address", Address: net.JoinHostPort(addresses[0], strconv.Itoa(scenario.SecurePort))}}, nil
+		return []stream.Endpoint{{Name: "the Gateway's address", Address: address}}, nil
 	}
 	replicas, err := e.Replicas(ctx, scenario.SecurePort)
 	if err != nil {
@@ -306,7 +331,7 @@ func (e *elastic) happen(ctx context.Context, p *pass, h *happening) error {
 	if h.route != nil {
 		e.generation++
 		h.generation = e.generation
-		if err := e.put(ctx, "route", e.route(h.route.without(e.skipped), e.generation)); err != nil {
+		if err := e.PutRoute(ctx, e.route(h.route.without(e.skipped), e.generation)); err != nil {
 			return err
 		}
 	} else {

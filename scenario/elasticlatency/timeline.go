@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/scenario"
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
@@ -22,8 +23,10 @@ type event struct {
 	restart bool
 	// route is what the route is to be, of events that change it.
 	route *shape
-	// feature is what an implementation must support.
+	// feature is what an implementation must support, and filter what its dialect
+	// must have.
 	feature string
+	filter  dialect.Filter
 }
 
 // A shape is what a route has beside its marker.
@@ -65,16 +68,16 @@ func timeline(v scenario.Values) []event {
 		}
 	}
 	now := shape{}
-	change := func(group, title string, feature features.FeatureName, set func(*shape)) {
+	change := func(group, title string, feature features.FeatureName, filter dialect.Filter, set func(*shape)) {
 		if has(group) {
 			set(&now)
 			next := now
-			add(event{kind: group, title: title, route: &next, feature: string(feature)})
+			add(event{kind: group, title: title, route: &next, feature: string(feature), filter: filter})
 		}
 	}
-	change(cors, "the route got a CORS filter", features.SupportHTTPRouteCORS, func(s *shape) { s.CORS = true })
-	change(header, "the route got a response header", features.SupportHTTPRouteResponseHeaderModification, func(s *shape) { s.Header = true })
-	change(rewrite, "the route got a path rewrite", features.SupportHTTPRoutePathRewrite, func(s *shape) { s.Rewrite = true })
+	change(cors, "the route got a CORS filter", features.SupportHTTPRouteCORS, dialect.CORS, func(s *shape) { s.CORS = true })
+	change(header, "the route got a response header", features.SupportHTTPRouteResponseHeaderModification, dialect.ResponseHeader, func(s *shape) { s.Header = true })
+	change(rewrite, "the route got a path rewrite", features.SupportHTTPRoutePathRewrite, dialect.Rewrite, func(s *shape) { s.Rewrite = true })
 	if now != (shape{}) {
 		add(event{kind: back, title: "the route was changed back", route: &shape{}})
 	}

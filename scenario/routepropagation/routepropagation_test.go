@@ -315,7 +315,7 @@ func TestPropagationIsHeldAgainstTheProxysClock(t *testing.T) {
 }
 
 func TestPropagationLateProbesMakeATrialInvalid(t *testing.T) {
-	for late, ok := range map[int]bool{0: true, 400: true, 402: false} { // of 4000
+	for late, ok := range map[int]bool{0: true, 2000: true, 2002: false} { // of 4000
 		p := measured(t, 10, nil)
 		p.routes[3].outcome.Lanes[0].Transition.Late = late / 2
 		p.routes[3].outcome.Lanes[1].After.Late = late - late/2

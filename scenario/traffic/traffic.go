@@ -4,7 +4,6 @@ package traffic
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -45,6 +44,7 @@ var Scenario = &scenario.Scenario{
 		each := v.Duration("warmup") + v.Duration("duration") + 1500*time.Millisecond
 		return 25*time.Second + time.Duration(2*len(pointsOf(v, 1))*v.Int("rounds"))*each
 	},
+	AnyDialect: true,
 	Run: func(ctx context.Context, t *scenario.Trial) error {
 		return (&traffic{Place: &attack.Place{Trial: t}}).run(ctx)
 	},
@@ -91,9 +91,6 @@ type turn struct {
 	round  int
 }
 
-//go:embed traffic.yaml
-var trafficManifest string
-
 // host is the route's.
 const host = "traffic.gatemark.test"
 
@@ -109,7 +106,7 @@ func (t *traffic) prepare(ctx context.Context) error {
 		return err
 	}
 	t.points = pointsOf(t.Values, t.Scale())
-	if err := t.Apply(ctx, "traffic.yaml", trafficManifest, map[string]any{"Namespace": t.Namespace, "Host": host}); err != nil {
+	if err := t.PutRoute(ctx, attack.Route("traffic", host)); err != nil {
 		return scenario.Invalid{Reason: err}
 	}
 	return t.WaitServed(ctx, "traffic", host)

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gatemark/gatemark/load"
@@ -245,17 +243,5 @@ func TestTurns(t *testing.T) {
 	}
 	if diff := cmp.Diff(turns, tr.turns(), cmp.AllowUnexported(turn{}, point{})); diff != "" {
 		t.Errorf("the same trial again:\n%s", diff)
-	}
-}
-
-func TestTheRoute(t *testing.T) {
-	tr := scenariotest.Trial(t, Scenario, nil)
-	objects, err := tr.Render("traffic.yaml", trafficManifest, map[string]any{"Namespace": "gm-1", "Host": host})
-	if err != nil {
-		t.Fatal(err)
-	}
-	route := scenariotest.Typed[gatewayv1.HTTPRoute](t, objects, "HTTPRoute")
-	if route.Namespace != "gm-1" || string(route.Spec.Hostnames[0]) != host || route.Spec.ParentRefs[0].Name != scenario.GatewayName || len(route.Spec.Rules[0].Filters) != 0 {
-		t.Errorf("%+v", route.Spec)
 	}
 }

@@ -186,6 +186,9 @@ func (b *Bench) run(ctx context.Context, s *scenario.Scenario, values scenario.V
 		trial.Find("not-measurable", result.Broken, "the trial could not be carried out: "+tried.Reason)
 	}
 	for _, g := range tried.Gates {
+		if g.Name == "runner-cpu" {
+			continue // in this process are the gateway and the backends, too
+		}
 		if tried.Outcome == result.OK && !g.OK {
 			tried.Outcome, tried.Reason = result.Invalid, fmt.Sprintf("gate %s: %s: %.4g %s, limit %.4g", g.Name, g.Text, g.Value, g.Unit, g.Limit)
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,10 +101,15 @@ func (c *conductor) checkInstalled(ctx context.Context, config engine.Config) er
 		return err
 	}
 	for treatment, target := range config.Targets {
-		var class gatewayv1.GatewayClass
-		err := c.kube.Get(ctx, client.ObjectKey{Name: target.GatewayClass}, &class)
+		// What every installation of one has.
+		var shows client.Object = &corev1.Namespace{}
+		what, name := "namespace", target.ControlPlane.Namespace
+		if target.GatewayClass != "" {
+			shows, what, name = &gatewayv1.GatewayClass{}, "GatewayClass", target.GatewayClass
+		}
+		err := c.kube.Get(ctx, client.ObjectKey{Name: name}, shows)
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-			err = fmt.Errorf("%s is not installed any more: cluster %s has no GatewayClass %s", treatment, c.cluster.Name, target.GatewayClass)
+			err = fmt.Errorf("%s is not installed any more: cluster %s has no %s %s", treatment, c.cluster.Name, what, name)
 			return failure.Hint(err, "the session that ended removed it; start a new run with gatemark run")
 		}
 		if err != nil {
