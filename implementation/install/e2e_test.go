@@ -58,23 +58,7 @@ func TestEnvoyGatewayServesAndLeavesNothing(t *testing.T) {
 		LoadImage: func(ctx context.Context, img image.Image) error { return cluster.LoadImage(ctx, img.Tar) }, Progress: progress.New(os.Stderr),
 	}
 	before := inventory(t, c)
-	for _, variant := range []string{"", "gateway-namespace"} {
-		t.Run("variant "+variant, func(t *testing.T) {
-			installed, err := installer.Install(t.Context(), impl, variant)
-			must(t, err)
-			effective, err := impl.WithVariant(variant)
-			must(t, err)
-			started := time.Now()
-			serve(t, cluster, c, installed.GatewayClass)
-			t.Logf("a Gateway served %s after it was asked for", time.Since(started).Round(100*time.Millisecond))
-			imagesRun(t, c, effective, installed)
-			started = time.Now()
-			remove(t, c)
-			t.Logf("its namespace was gone after %s", time.Since(started).Round(100*time.Millisecond))
-			must(t, installer.Uninstall(t.Context(), installed))
-			sameInventory(t, c, before)
-		})
-	}
+	t.Run("as it is", func(t *testing.T) { servesAndLeavesNothing(t, cluster, c, installer, impl, "", before) })
 	t.Run("an image that is missing", func(t *testing.T) {
 		broken := *installer
 		broken.LoadImage = func(context.Context, image.Image) error { return nil }
@@ -94,8 +78,8 @@ func TestEnvoyGatewayServesAndLeavesNothing(t *testing.T) {
 }
 
 // TestImplementationsLeaveNothing installs those that GATEMARK_IMPLEMENTATIONS
-// names, with commas between them, has them serve, and removes them: they take
-// minutes to build.
+// names, with commas between them, in each of their variants, has them serve, and
+// removes them: they take minutes to build.
 func TestImplementationsLeaveNothing(t *testing.T) {
 	named := os.Getenv("GATEMARK_IMPLEMENTATIONS")
 	if named == "" {
@@ -110,18 +94,31 @@ func TestImplementationsLeaveNothing(t *testing.T) {
 	}
 	before := inventory(t, c)
 	for name := range strings.SplitSeq(named, ",") {
-		t.Run(name, func(t *testing.T) {
-			impl, err := implementation.Find(name)
-			must(t, err)
-			installed, err := installer.Install(t.Context(), impl, "")
-			must(t, err)
-			serve(t, cluster, c, installed.GatewayClass)
-			imagesRun(t, c, impl, installed)
-			remove(t, c)
-			must(t, installer.Uninstall(t.Context(), installed))
-			sameInventory(t, c, before)
-		})
+		impl, err := implementation.Find(name)
+		must(t, err)
+		for _, variant := range append([]implementation.Variant{{}}, impl.Variants...) {
+			t.Run(name+"/"+variant.Name, func(t *testing.T) {
+				servesAndLeavesNothing(t, cluster, c, installer, impl, variant.Name, before)
+			})
+		}
 	}
+}
+
+func servesAndLeavesNothing(t *testing.T, cluster *local.Cluster, c *kube.Client, installer *install.Installer, impl *implementation.Implementation, variant string, before []string) {
+	t.Helper()
+	installed, err := installer.Install(t.Context(), impl, variant)
+	must(t, err)
+	effective, err := impl.WithVariant(variant)
+	must(t, err)
+	started := time.Now()
+	serve(t, cluster, c, installed.GatewayClass)
+	t.Logf("a Gateway served %s after it was asked for", time.Since(started).Round(100*time.Millisecond))
+	imagesRun(t, c, effective, installed)
+	started = time.Now()
+	remove(t, c)
+	t.Logf("its namespace was gone after %s", time.Since(started).Round(100*time.Millisecond))
+	must(t, installer.Uninstall(t.Context(), installed))
+	sameInventory(t, c, before)
 }
 
 // serve makes a Gateway and asks it through its LoadBalancer's address.
