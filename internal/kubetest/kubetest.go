@@ -14,6 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/cluster/local"
 	"github.com/gatemark/gatemark/cluster/local/localtest"
@@ -69,6 +72,7 @@ func InstallGatewayAPI(t testing.TB, c *kube.Client) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	var definitions []*apiextensionsv1.CustomResourceDefinition
 	err = kube.WaitAll(ctx, c, "the Gateway API's definitions", nil, func(all []*apiextensionsv1.CustomResourceDefinition) (bool, string) {
 		for _, crd := range all {
 			for _, condition := range crd.Status.Conditions {
@@ -77,10 +81,38 @@ func InstallGatewayAPI(t testing.TB, c *kube.Client) {
 				}
 			}
 		}
-		return len(all) >= len(files)-1, "not all there"
+		if len(all) < len(files)-1 {
+			return false, "not all there"
+		}
+		definitions = all
+		return true, ""
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, crd := range definitions {
+		awaitServed(ctx, t, c, crd)
+	}
+}
+
+// awaitServed waits until a kind can be listed: an API server says that it is
+// established some time before, and watches of that time may see nothing.
+func awaitServed(ctx context.Context, t testing.TB, c *kube.Client, crd *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	for _, version := range crd.Spec.Versions {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.ListKind})
+		for version.Served {
+			err := c.List(ctx, list, client.Limit(1))
+			if err == nil {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				t.Fatalf("%s is not served in version %s: %v", crd.Name, version.Name, err)
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
 	}
 }
 

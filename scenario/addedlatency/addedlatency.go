@@ -28,7 +28,7 @@ var Scenario = &scenario.Scenario{
 			"a difference that is not above it, or whose interval holds zero, is called no difference.",
 		Headline: []string{"added-p50", "added-p99", "errors"},
 	},
-	Parameters: []scenario.Parameter{
+	Parameters: append([]scenario.Parameter{
 		{Name: "rate", Default: 200, Min: 1, Max: 1_000_000, Help: "requests a second"},
 		attack.RatesForParameter,
 		{Name: "connections", Default: 8, Min: 1, Max: 100_000, Help: "connections that are kept open"},
@@ -40,7 +40,7 @@ var Scenario = &scenario.Scenario{
 		{Name: "timeout", Default: 5 * time.Second, Min: float64(100 * time.Millisecond), Max: float64(time.Minute), Help: "how long a request may take"},
 		{Name: "attackers", Default: 1, Min: 1, Max: 100, Help: "pods that send; each needs a connection"},
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "pods of the backend"},
-	},
+	}, attack.WireParameters...),
 	Check:  check,
 	Writes: attack.Writes,
 	Estimate: func(v scenario.Values) time.Duration {
@@ -67,6 +67,9 @@ func check(v map[string]any) (problems []error) {
 	scaled, _ := v[attack.RatesForParameter.Name].(int)
 	if d, ok2 := v["duration"].(time.Duration); ok && ok2 && scaled == 0 && float64(rate)*d.Seconds() < leastRequests {
 		problems = append(problems, fmt.Errorf("duration: %s at %d requests/s are fewer than the %d requests that a p99 takes", d, rate, leastRequests))
+	}
+	if err := attack.CheckWire(v); err != nil {
+		problems = append(problems, err)
 	}
 	return problems
 }

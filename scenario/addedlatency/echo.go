@@ -3,7 +3,6 @@ package addedlatency
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/scenario"
@@ -16,19 +15,9 @@ const host = "added-latency.gatemark.test"
 // echo has gatemark's own backend behind the gateway.
 type echo struct{ *trial }
 
-func (e *echo) prepare(ctx context.Context) error {
-	backends := e.Values.Int("backends")
-	stage, err := e.SetStage(ctx, backends, scenario.Listener{Name: "http"})
-	if err != nil {
-		return err
-	}
-	if e.Place, err = attack.Find(ctx, e.Trial, stage, backends); err != nil {
-		return err
-	}
-	if err := e.PutRoute(ctx, attack.Route("added-latency", host)); err != nil {
-		return scenario.Invalid{Reason: err}
-	}
-	return e.WaitServed(ctx, "added-latency", host)
+func (e *echo) prepare(ctx context.Context) (err error) {
+	e.Place, err = attack.Prepare(ctx, e.Trial, "added-latency", host)
+	return err
 }
 
 func (e *echo) aim(_ context.Context, w way, o *load.Options) error {
@@ -39,11 +28,9 @@ func (e *echo) aim(_ context.Context, w way, o *load.Options) error {
 	}
 	payload := e.Values.Int("payload")
 	for _, place := range places {
-		o.Targets = append(o.Targets, load.Target{
-			URL: fmt.Sprintf("http://%s/?size=%d", host, payload), Connect: place,
-			Expect: load.Expect{Status: http.StatusOK, Body: int64(payload)},
-		})
+		o.Targets = append(o.Targets, e.Wire.Target(host, place, payload))
 	}
+	e.Wire.Speak(o)
 	return nil
 }
 

@@ -3,19 +3,15 @@ package attack
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/scenario"
 )
@@ -28,9 +24,6 @@ var ThroughParameter = scenario.Parameter{Name: "through", Default: "address", O
 var RatesForParameter = scenario.Parameter{Name: "ratesFor", Default: 0, Min: 0, Max: 4096,
 	Help: "CPUs of the machine that the rates are for: on another they are scaled; 0 takes them as they are"}
 
-// servedLimit bounds how long a route may take to be served.
-const servedLimit = 30 * time.Second
-
 // A Place is where a trial's attacks are made.
 type Place struct {
 	*scenario.Trial
@@ -41,6 +34,10 @@ type Place struct {
 	Gateway      string
 	Backends     []string
 	BackendNodes int
+	// Wire is what is spoken; name is that of its objects, and host what is asked
+	// for.
+	Wire       Wire
+	name, host string
 	// Checks counts the requests that were sent to see whether routes are
 	// served.
 	Checks int
@@ -54,33 +51,38 @@ func New(ctx context.Context, t *scenario.Trial) (*Place, error) {
 	if err != nil {
 		return nil, scenario.Invalid{Reason: err}
 	}
-	return &Place{Trial: t, CPUs: cpus, BackendNodes: 1}, nil
+	return &Place{Trial: t, CPUs: cpus, BackendNodes: 1, Wire: WireOf(t.Values)}, nil
 }
 
-// Find finds out where requests to a listener of the stage go, which has so
-// many backends.
-func Find(ctx context.Context, t *scenario.Trial, stage *scenario.Stage, backends int) (*Place, error) {
-	p, err := New(ctx, t)
-	if err != nil {
-		return nil, err
+// find finds out where requests to the Gateway and to the backend go.
+func (p *Place) find(ctx context.Context, replicas []kube.Replica) (err error) {
+	if p.Gateway, err = p.through(ctx, replicas[0]); err != nil {
+		return err
 	}
-	if p.Gateway, err = p.Through(ctx, stage, scenario.ListenerPort); err != nil {
-		return nil, err
-	}
-	found, err := kube.Replicas(ctx, t.Kube, t.Namespace, "app=echo", 80)
+	found, err := kube.Replicas(ctx, p.Kube, p.Namespace, "app=echo", p.Wire.backendPort())
 	if err != nil {
-		return nil, scenario.Invalid{Reason: err}
+		return scenario.Invalid{Reason: err}
 	}
 	nodes := map[string]bool{}
+	p.Backends = nil
 	for _, b := range found {
 		p.Backends = append(p.Backends, b.Address().String())
 		nodes[b.Node] = true
 	}
 	p.BackendNodes = len(nodes)
-	if len(p.Backends) != backends {
-		return nil, scenario.Invalid{Reason: fmt.Errorf("service %s/echo has %d endpoints of %d backends", t.Namespace, len(p.Backends), backends)}
+	if backends := p.Values.Int("backends"); len(p.Backends) != backends {
+		return scenario.Invalid{Reason: fmt.Errorf("service %s/echo has %d endpoints of %d backends", p.Namespace, len(p.Backends), backends)}
 	}
-	return p, nil
+	return nil
+}
+
+// FindAgain finds out where the Gateway is now: what served it may be gone.
+func (p *Place) FindAgain(ctx context.Context) error {
+	replicas, err := p.Replicas(ctx, p.Wire.listener(p.name).Port())
+	if err != nil {
+		return err
+	}
+	return p.find(ctx, replicas)
 }
 
 // Scale is what rates are to be multiplied with: see RatesForParameter.
@@ -89,12 +91,6 @@ func (p *Place) Scale() float64 {
 		return float64(p.CPUs) / float64(machine)
 	}
 	return 1
-}
-
-// Route sends all requests to a host to the backend, without any filter, so that
-// what is measured is the proxy alone.
-func Route(name, host string) dialect.Route {
-	return dialect.Route{Name: name, Listener: "http", Host: host, Service: "echo", Port: 80}
 }
 
 // Writes lists what a trial writes that attacks one route of its own.
@@ -119,10 +115,10 @@ func countCPUs(ctx context.Context, t *scenario.Trial) (int, error) {
 	return int(node.Status.Capacity.Cpu().Value()), nil
 }
 
-// Through is the address that stands for the gateway, with the port of a
-// listener.
-func (p *Place) Through(ctx context.Context, stage *scenario.Stage, port int32) (string, error) {
-	switch replica := stage.Replicas[0]; p.Values.String(ThroughParameter.Name) {
+// through is the address that stands for the gateway.
+func (p *Place) through(ctx context.Context, replica kube.Replica) (string, error) {
+	port := p.Wire.listener(p.name).Port()
+	switch p.Values.String(ThroughParameter.Name) {
 	case "replica":
 		return replica.Address().String(), nil
 	case "clusterIP":
@@ -137,45 +133,4 @@ func (p *Place) Through(ctx context.Context, stage *scenario.Stage, port int32) 
 		return net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(port))), nil
 	}
 	return p.GatewayAddress(ctx, port)
-}
-
-// WaitServed asks for a host until its route, of that name, is served.
-func (p *Place) WaitServed(ctx context.Context, route, host string) error {
-	p.Progress("waiting for the route")
-	ctx, cancel := context.WithTimeout(ctx, servedLimit)
-	defer cancel()
-	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
-	for right, last := 0, ""; right < 3; {
-		status, err := p.ask(ctx, web, host)
-		switch {
-		case err != nil:
-			right, last = 0, err.Error()
-		case status != http.StatusOK:
-			right, last = 0, fmt.Sprintf("status %d", status)
-		default:
-			right++
-		}
-		select {
-		case <-ctx.Done():
-			return scenario.Failed{Reason: fmt.Errorf("httproute %s/%s is not served at %s after %s: %s", p.Namespace, route, p.Gateway, servedLimit, last)}
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	return nil
-}
-
-func (p *Place) ask(ctx context.Context, web *http.Client, host string) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Gateway+"/", nil)
-	if err != nil {
-		return 0, err
-	}
-	request.Host = host
-	p.Checks++
-	response, err := web.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	_, err = io.Copy(io.Discard, response.Body)
-	return response.StatusCode, err
 }

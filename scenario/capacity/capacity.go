@@ -79,7 +79,6 @@ const host = "capacity.gatemark.test"
 // capacity is one trial of it.
 type capacity struct {
 	*attack.Place
-	stage  *scenario.Stage
 	search search
 	tries  []*try
 	// pods are the data plane's as they were seen last, and first those of the
@@ -122,17 +121,7 @@ func (c *capacity) evident() error {
 
 // prepare sets the stage, finds out where requests go, and makes the route.
 func (c *capacity) prepare(ctx context.Context, t *scenario.Trial) (err error) {
-	backends := t.Values.Int("backends")
-	if c.stage, err = t.SetStage(ctx, backends, scenario.Listener{Name: "http"}); err != nil {
-		return err
-	}
-	if c.Place, err = attack.Find(ctx, t, c.stage, backends); err != nil {
-		return err
-	}
-	if err := t.PutRoute(ctx, attack.Route("capacity", host)); err != nil {
-		return scenario.Invalid{Reason: err}
-	}
-	if err := c.WaitServed(ctx, "capacity", host); err != nil {
+	if c.Place, err = attack.Prepare(ctx, t, "capacity", host); err != nil {
 		return err
 	}
 	c.first, err = c.look(ctx)

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatemark/gatemark/scenario"
-	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 // pods are the data plane's, sorted by name.
@@ -83,17 +82,11 @@ func (c *capacity) recover(ctx context.Context) error {
 	c.Progress("waiting until the gateway serves again")
 	waiting, cancel := context.WithTimeout(ctx, recoverLimit)
 	defer cancel()
-	replicas, err := c.Replicas(waiting, scenario.ListenerPort)
-	if err != nil {
-		return err
+	err := c.FindAgain(waiting)
+	if err == nil {
+		err = c.WaitServed(waiting)
 	}
-	c.stage.Replicas = replicas
-	found, err := attack.Find(waiting, c.Trial, c.stage, c.Values.Int("backends"))
 	if err != nil {
-		return err
-	}
-	c.Gateway = found.Gateway
-	if err := c.WaitServed(waiting, "capacity", host); err != nil {
 		return err
 	}
 	c.pods, err = c.look(ctx)

@@ -2,8 +2,6 @@ package traffic
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 
 	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/scenario/attack"
@@ -40,10 +38,8 @@ func (t *traffic) options(w turn) load.Options {
 		places = t.Backends[:min(len(t.Backends), w.point.connections/t.Values.Int("attackers"))]
 	}
 	for _, place := range places {
-		o.Targets = append(o.Targets, load.Target{
-			URL: fmt.Sprintf("http://%s/?size=%d", host, w.point.payload), Connect: place,
-			Expect: load.Expect{Status: http.StatusOK, Body: int64(w.point.payload)},
-		})
+		o.Targets = append(o.Targets, t.Wire.Target(host, place, w.point.payload))
 	}
+	t.Wire.Speak(&o)
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/attack"
@@ -93,10 +94,33 @@ func (t *traffic) pointMetrics(s *summary) {
 	if l := s.service(); l != nil {
 		t.Metric("service-"+key, withVerdict(attack.Distribution("Service time"+of, l), s))
 	}
+	t.connectionMetrics(s, key, of)
 	for _, c := range attack.Consumers {
 		t.metric("cpu-"+c.Name+"-"+key, "CPU time for a million requests, "+c.Title+of, "s", s.cost(c.Of), s)
 	}
 	t.metric("memory-"+key, "Largest working set of the data plane"+of, "B", s.median(func(one *seen) float64 { return one.Use.Memory }), s)
+}
+
+// connectionMetrics are about new connections, where requests get such.
+func (t *traffic) connectionMetrics(s *summary, key, of string) {
+	if t.Wire.Fresh == 0 {
+		return
+	}
+	connect, handshake := load.NewHistogram(), load.NewHistogram()
+	for _, one := range s.rounds {
+		for _, part := range []struct{ all, of *load.Histogram }{{connect, one.Result.ConnectTimes}, {handshake, one.Result.HandshakeTimes}} {
+			if part.of != nil {
+				part.all.Merge(part.of)
+			}
+		}
+	}
+	if l := connect.Summary(); l != nil {
+		t.Metric("connect-"+key, withVerdict(attack.Distribution("Time until a connection was open"+of, l), s))
+		t.metric("connections-per-second-"+key, "New connections a second"+of, "1/s", s.rate()*t.Wire.Fresh, s)
+	}
+	if l := handshake.Summary(); l != nil {
+		t.Metric("handshake-"+key, withVerdict(attack.Distribution("Time of a TLS handshake"+of, l), s))
+	}
 }
 
 func withVerdict(m result.Metric, s *summary) result.Metric {
@@ -108,8 +132,8 @@ func withVerdict(m result.Metric, s *summary) result.Metric {
 
 // notes say what must be known of the machine and the way.
 func (t *traffic) notes() {
-	t.Note("Requests went to %s (through: %s), the direct ones to %d %s of the backend. The node that measures has %d CPUs.",
-		t.Gateway, t.Values.String("through"), len(t.Backends), scenario.Plural(len(t.Backends), "pod"), t.CPUs)
+	t.Note("Requests were %s. They went to %s (through: %s), the direct ones to %d %s of the backend. The node that measures has %d CPUs.",
+		t.Wire, t.Gateway, t.Values.String("through"), len(t.Backends), scenario.Plural(len(t.Backends), "pod"), t.CPUs)
 	if t.Scale() != 1 {
 		t.Note("The rates are for a machine with %d CPUs and were multiplied by %d/%d.", t.Values.Int("ratesFor"), t.CPUs, t.Values.Int("ratesFor"))
 	}

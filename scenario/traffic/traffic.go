@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/gatemark/gatemark/result"
@@ -25,7 +26,7 @@ var Scenario = &scenario.Scenario{
 			"counters at both edges of each of these times. Where the attacker, the backend or the direct path is the limit, the number is no evidence about the gateway, and says so.",
 		Headline: []string{"max-throughput", "cpu-per-million", "errors"},
 	},
-	Parameters: []scenario.Parameter{
+	Parameters: append([]scenario.Parameter{
 		{Name: "connections", Default: "1,16", Help: "numbers of connections, with commas between them"},
 		{Name: "rates", Default: "max,500,1000", Help: "requests a second, with commas between them; max is as many as the connections allow"},
 		{Name: "payloads", Default: "0", Help: "sizes of the answers' bodies in bytes, with commas between them"},
@@ -37,9 +38,15 @@ var Scenario = &scenario.Scenario{
 		{Name: "timeout", Default: 5 * time.Second, Min: float64(100 * time.Millisecond), Max: float64(time.Minute), Help: "how long a request may take"},
 		{Name: "attackers", Default: 1, Min: 1, Max: 100, Help: "pods that send"},
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "pods of the backend"},
+	}, slices.Concat(attack.WireParameters, attack.RouteParameters)...),
+	Check: check,
+	Writes: func(v scenario.Values) []scenario.Write {
+		all := attack.Writes(v)
+		if routes := v.Int("routes"); routes > 0 {
+			all = slices.Insert(all, 2, scenario.Write{Verb: "apply", Kind: "HTTPRoute beside it", Count: routes})
+		}
+		return all
 	},
-	Check:  check,
-	Writes: attack.Writes,
 	Estimate: func(v scenario.Values) time.Duration {
 		each := v.Duration("warmup") + v.Duration("duration") + 1500*time.Millisecond
 		return 25*time.Second + time.Duration(2*len(pointsOf(v, 1))*v.Int("rounds"))*each
@@ -74,6 +81,11 @@ func check(v map[string]any) (problems []error) {
 			}
 		}
 	}
+	for _, err := range []error{attack.CheckWire(v), attack.CheckRoutes(v)} {
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
 	return problems
 }
 
@@ -94,28 +106,11 @@ type turn struct {
 // host is the route's.
 const host = "traffic.gatemark.test"
 
-// prepare sets the stage, finds out where requests go and how many there are to
-// be, and makes the route.
-func (t *traffic) prepare(ctx context.Context) error {
-	backends := t.Values.Int("backends")
-	stage, err := t.SetStage(ctx, backends, scenario.Listener{Name: "http"})
-	if err != nil {
-		return err
-	}
-	if t.Place, err = attack.Find(ctx, t.Trial, stage, backends); err != nil {
+func (t *traffic) run(ctx context.Context) (err error) {
+	if t.Place, err = attack.Prepare(ctx, t.Trial, "traffic", host); err != nil {
 		return err
 	}
 	t.points = pointsOf(t.Values, t.Scale())
-	if err := t.PutRoute(ctx, attack.Route("traffic", host)); err != nil {
-		return scenario.Invalid{Reason: err}
-	}
-	return t.WaitServed(ctx, "traffic", host)
-}
-
-func (t *traffic) run(ctx context.Context) (err error) {
-	if err := t.prepare(ctx); err != nil {
-		return err
-	}
 	if err := t.Start(ctx, t.Values.Int("attackers")); err != nil {
 		return err
 	}

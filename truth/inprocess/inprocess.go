@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,6 +53,9 @@ type Truth struct {
 	err error
 }
 
+// acceptLimit bounds how long its own GatewayClass may take to be accepted.
+const acceptLimit = time.Minute
+
 // Start makes the GatewayClass, waits until it is accepted, and goes on until
 // Stop is called or the context ends.
 func Start(ctx context.Context, c *kube.Client, o Options) (*Truth, error) {
@@ -83,7 +87,9 @@ func Start(ctx context.Context, c *kube.Client, o Options) (*Truth, error) {
 		})
 	}
 	t.run(func() error { return newNode(c, t.workloads, o.Log).run(running) })
-	if _, err := kube.WaitGatewayClass(ctx, c, Class); err != nil {
+	waiting, ended := context.WithTimeout(ctx, acceptLimit)
+	defer ended()
+	if _, err := kube.WaitGatewayClass(waiting, c, Class); err != nil {
 		return nil, errors.Join(err, t.Stop())
 	}
 	return t, nil

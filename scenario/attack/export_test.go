@@ -1,0 +1,4 @@
+package attack
+
+// WireManifest is wire.yaml.
+var WireManifest = wireManifest
