@@ -34,7 +34,7 @@ func TestDialects(t *testing.T) {
 			}
 		}
 	}
-	if found < 2 {
+	if found < 5 {
 		t.Errorf("%d dialects were found", found)
 	}
 }
