@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/run/park"
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/question"
 )
 
 // A Config is all that the runner in the cluster is told.
@@ -54,4 +56,29 @@ func (c *Config) parameters(ref result.TrialRef) (scenario.Values, error) {
 		}
 	}
 	return nil, fmt.Errorf("trial %s: its scenario is not in the plan", ref.ID)
+}
+
+// Rights are what the plan's scenarios take of the runner beyond what every
+// trial does, as JSON.
+func (c *Config) Rights() ([]string, error) {
+	var all []string
+	if c.Plan == nil {
+		return nil, nil
+	}
+	for _, of := range c.Plan.Scenarios {
+		s := question.Find(of.Name)
+		if s == nil || s.Rights == nil {
+			continue
+		}
+		for _, rule := range s.Rights(scenario.Values(of.Parameters)) {
+			text, err := json.Marshal(rule)
+			if err != nil {
+				return nil, fmt.Errorf("rights of %s: %w", of.Name, err)
+			}
+			if !slices.Contains(all, string(text)) {
+				all = append(all, string(text))
+			}
+		}
+	}
+	return all, nil
 }

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/gatemark/gatemark/result"
 )
 
@@ -25,6 +27,9 @@ type Scenario struct {
 	Check func(values map[string]any) []error
 	// Writes lists what a trial writes to the cluster.
 	Writes func(v Values) []Write
+	// Rights are what a trial takes of the runner beyond what every trial does. It
+	// may be nil.
+	Rights func(v Values) []rbacv1.PolicyRule
 	// Estimate is how long a trial takes on a small machine, set-up and
 	// clean-up included.
 	Estimate func(v Values) time.Duration

@@ -10,13 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gatemark/gatemark/kube"
+	"github.com/gatemark/gatemark/plan"
+	"github.com/gatemark/gatemark/run"
 	"github.com/gatemark/gatemark/scenario/scenariotest"
 )
 
 func render(t *testing.T, change map[string]any) []*unstructured.Unstructured {
 	t.Helper()
 	data := map[string]any{"Namespace": "gatemark-r", "Token": "secret", "Config": `{"a":"b"}`, "Image": "gatemark:1",
-		"Realtime": false, "Kubelets": false, "AuditLog": "", "AuditDir": "."}
+		"Realtime": false, "Kubelets": false, "Rights": []string(nil), "AuditLog": "", "AuditDir": "."}
 	for name, v := range change {
 		data[name] = v
 	}
@@ -113,6 +115,24 @@ func TestTheRightToAskKubelets(t *testing.T) {
 		}
 		if has != kubelets {
 			t.Errorf("kubelets are to be asked: %v, the runner may: %v", kubelets, has)
+		}
+	}
+}
+
+// TestTheRightsOfAScenario are given only where the plan has it so.
+func TestTheRightsOfAScenario(t *testing.T) {
+	for upstream, want := range map[string]bool{"echo": false, "kube-apiserver": true} {
+		config := run.Config{Plan: &plan.Plan{Scenarios: []plan.Trial{{Name: "added-latency", Parameters: map[string]any{"upstream": upstream, "auth": "token"}}}}}
+		rights, err := config.Rights()
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := false
+		for _, rule := range scenariotest.Typed[rbacv1.ClusterRole](t, render(t, map[string]any{"Rights": rights}), "ClusterRole").Rules {
+			has = has || slices.Contains(rule.Resources, "serviceaccounts/token") && slices.Contains(rule.Verbs, "create")
+		}
+		if has != want {
+			t.Errorf("upstream %s: the runner may get tokens: %v", upstream, has)
 		}
 	}
 }

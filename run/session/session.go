@@ -162,9 +162,13 @@ func (s *Session) objects() ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	rights, err := config.Rights()
+	if err != nil {
+		return nil, err
+	}
 	objects, err := kube.Render("runner.yaml", runnerManifest, map[string]any{
 		"Namespace": config.Namespace, "Token": s.token, "Config": string(text), "Image": s.Image, "Realtime": s.Realtime != nil,
-		"AuditLog": config.AuditLog, "AuditDir": path.Dir(config.AuditLog), "Kubelets": config.Kubelets,
+		"AuditLog": config.AuditLog, "AuditDir": path.Dir(config.AuditLog), "Kubelets": config.Kubelets, "Rights": rights,
 	})
 	for _, o := range objects {
 		kube.Own(o, config.RunID, "")

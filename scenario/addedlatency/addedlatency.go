@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"net/url"
 	"time"
 
 	"github.com/gatemark/gatemark/result"
@@ -32,6 +33,10 @@ var Scenario = &scenario.Scenario{
 		{Name: "rate", Default: 200, Min: 1, Max: 1_000_000, Help: "requests a second"},
 		attack.RatesForParameter,
 		{Name: "connections", Default: 8, Min: 1, Max: 100_000, Help: "connections that are kept open"},
+		{Name: "upstream", Default: toEcho, OneOf: []string{toEcho, toAPIServer}, Help: "what is behind the gateway"},
+		{Name: "verb", Default: "get", OneOf: []string{"get", "create"}, Help: "what the kube-apiserver is asked for ConfigMaps"},
+		{Name: "auth", Default: byCertificate, OneOf: []string{byCertificate, byToken, byFreshToken}, Help: "how clients tell the kube-apiserver who they are"},
+		{Name: "target", Default: "", Help: "URL of a proxy before the kube-apiserver, which is measured in place of a Gateway"},
 		{Name: "payload", Default: 0, Min: 0, Max: 64 << 20, Help: "size of the answers' bodies in bytes"},
 		attack.ThroughParameter,
 		{Name: "blocks", Default: 20, Min: 1, Max: 10_000, Help: "blocks of three measurements; intervals need 6"},
@@ -41,8 +46,13 @@ var Scenario = &scenario.Scenario{
 		{Name: "attackers", Default: 1, Min: 1, Max: 100, Help: "pods that send; each needs a connection"},
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "pods of the backend"},
 	}, attack.WireParameters...),
-	Check:  check,
-	Writes: attack.Writes,
+	Check: check,
+	Writes: func(v scenario.Values) []scenario.Write {
+		all := attack.Writes(v)
+		all[1] = objectsOf(v)
+		return all
+	},
+	Rights: rights,
 	Estimate: func(v scenario.Values) time.Duration {
 		each := v.Duration("warmup") + v.Duration("duration") + 1300*time.Millisecond
 		return 25*time.Second + time.Duration(len(ways)*v.Int("blocks"))*each
@@ -53,8 +63,25 @@ var Scenario = &scenario.Scenario{
 	},
 }
 
+// What is behind the gateway.
+const (
+	toEcho      = "echo"
+	toAPIServer = "kube-apiserver"
+)
+
 // leastRequests are those that a p99 takes.
 const leastRequests = 100
+
+// objectsOf are those that a trial makes once. What requests create comes on top.
+func objectsOf(v scenario.Values) scenario.Write {
+	switch {
+	case v.String("upstream") == toEcho:
+		return scenario.Write{Verb: "apply", Kind: "Deployment, Service, Gateway, HTTPRoute", Count: 4}
+	case v.String("target") != "":
+		return scenario.Write{Verb: "apply", Kind: "ServiceAccount, Role, RoleBinding, ConfigMap", Count: 3 + objects}
+	}
+	return scenario.Write{Verb: "apply", Kind: "Deployment, Service, Gateway, route, EndpointSlice, ServiceAccount, Role, RoleBinding, ConfigMap", Count: 9 + objects}
+}
 
 // check finds attackers that would go without a connection, and measurements
 // that are too short for a p99.
@@ -70,6 +97,26 @@ func check(v map[string]any) (problems []error) {
 	}
 	if err := attack.CheckWire(v); err != nil {
 		problems = append(problems, err)
+	}
+	if v["upstream"] == toAPIServer {
+		for _, p := range attack.WireParameters {
+			if value, ok := v[p.Name]; ok && value != p.Default {
+				problems = append(problems, fmt.Errorf("%s: a kube-apiserver is asked by HTTP/1.1 over TLS on kept connections", p.Name))
+			}
+		}
+	}
+	if text, _ := v["target"].(string); text != "" {
+		problems = append(problems, checkTarget(text, v["upstream"])...)
+	}
+	return problems
+}
+
+func checkTarget(text string, upstream any) (problems []error) {
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		problems = append(problems, fmt.Errorf("target: %q is not a URL such as https://proxy.example:8443", text))
+	}
+	if upstream != toAPIServer {
+		problems = append(problems, fmt.Errorf("target: what is behind it must be a kube-apiserver: set upstream to that"))
 	}
 	return problems
 }
@@ -101,10 +148,16 @@ type seen struct {
 	block int
 	way   way
 	*attack.Seen
+	// account is what the API servers counted meanwhile, nil where the upstream
+	// is another.
+	account account
 }
 
 func (t *trial) run(ctx context.Context) (err error) {
 	t.upstream = &echo{t}
+	if t.Values.String("upstream") == toAPIServer {
+		t.upstream = &apiServer{trial: t}
+	}
 	if err := t.upstream.prepare(ctx); err != nil {
 		return err
 	}

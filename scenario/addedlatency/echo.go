@@ -34,6 +34,8 @@ func (e *echo) aim(_ context.Context, w way, o *load.Options) error {
 	return nil
 }
 
+func (e *echo) account(context.Context) (account, error) { return nil, nil }
+
 // String implements upstream.
 func (e *echo) String() string {
 	return fmt.Sprintf("%d %s of the backend", len(e.Backends), scenario.Plural(len(e.Backends), "pod"))

@@ -18,6 +18,9 @@ type upstream interface {
 	prepare(ctx context.Context) error
 	// aim says what a measurement's requests are, and where they go.
 	aim(ctx context.Context, w way, o *load.Options) error
+	// account is what it has counted by itself, where that is not the backends'
+	// part.
+	account(ctx context.Context) (account, error)
 	// String says where it is, in words.
 	String() string
 }
@@ -27,12 +30,23 @@ func (t *trial) measure(ctx context.Context, w way) (*seen, error) {
 	if err := t.upstream.aim(ctx, w, &o); err != nil {
 		return nil, err
 	}
+	before, err := t.upstream.account(ctx)
+	if err != nil {
+		return nil, err
+	}
 	one, err := t.Measure(ctx, o)
 	if err != nil {
 		return nil, err
 	}
+	after, err := t.upstream.account(ctx)
+	if err != nil {
+		return nil, err
+	}
 	one.Counts = load.Counts{} // its histograms are large; the slices have them packed
-	return &seen{way: w, Seen: one}, nil
+	if before != nil {
+		one.Received.Requests = int64(after.minus(before)[configMaps].requests)
+	}
+	return &seen{way: w, Seen: one, account: after.minus(before)}, nil
 }
 
 // options are what all measurements have in common.

@@ -51,6 +51,7 @@ func (t *trial) report() {
 	t.series()
 	t.figures(c)
 	t.findings(c)
+	t.upstreamReport(c)
 	t.notes(c)
 	t.Gate("doubtful-measurements", "share of the blocks that were limited by the attacker, the machine, the backend or the direct path", "ratio",
 		1-float64(len(c.good))/float64(max(len(c.all), 1)), doubtLimit)

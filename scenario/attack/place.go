@@ -56,7 +56,7 @@ func New(ctx context.Context, t *scenario.Trial) (*Place, error) {
 
 // find finds out where requests to the Gateway and to the backend go.
 func (p *Place) find(ctx context.Context, replicas []kube.Replica) (err error) {
-	if p.Gateway, err = p.through(ctx, replicas[0]); err != nil {
+	if p.Gateway, err = p.Through(ctx, replicas[0], p.Wire.listener(p.name).Port()); err != nil {
 		return err
 	}
 	found, err := kube.Replicas(ctx, p.Kube, p.Namespace, "app=echo", p.Wire.backendPort())
@@ -115,9 +115,9 @@ func countCPUs(ctx context.Context, t *scenario.Trial) (int, error) {
 	return int(node.Status.Capacity.Cpu().Value()), nil
 }
 
-// through is the address that stands for the gateway.
-func (p *Place) through(ctx context.Context, replica kube.Replica) (string, error) {
-	port := p.Wire.listener(p.name).Port()
+// Through is the address that stands for the gateway, with the port of a
+// listener, which that replica serves.
+func (p *Place) Through(ctx context.Context, replica kube.Replica, port int32) (string, error) {
 	switch p.Values.String(ThroughParameter.Name) {
 	case "replica":
 		return replica.Address().String(), nil
