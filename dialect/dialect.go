@@ -17,16 +17,27 @@ type Dialect struct {
 	Class string `json:"class,omitempty"`
 	// Filters are those that its routes can have.
 	Filters []Filter `json:"filters,omitempty"`
+	// Objects are the kinds that a route is made of, which whoever makes it must be
+	// allowed to write.
+	Objects []Object `json:"objects"`
 	// Template is a text/template of YAML documents, Kubernetes objects, to be
 	// filled with a Route.
 	Template string `json:"template"`
+}
+
+// An Object is a kind as rules of access have it: networking.k8s.io, ingresses.
+type Object struct {
+	Group    string `json:"group"`
+	Resource string `json:"resource"`
 }
 
 //go:embed gatewayapi.yaml
 var gatewayAPI string
 
 // GatewayAPI is the dialect of all who name no other.
-var GatewayAPI = &Dialect{Name: "Gateway API", Filters: AllFilters, Template: gatewayAPI}
+var GatewayAPI = &Dialect{
+	Name: "Gateway API", Filters: AllFilters, Objects: []Object{{"gateway.networking.k8s.io", "httproutes"}}, Template: gatewayAPI,
+}
 
 // Lacks are the filters of a route that the dialect does not have.
 func (d *Dialect) Lacks(r Route) []Filter {
@@ -56,6 +67,14 @@ func (d *Dialect) Check() error {
 	var problems []error
 	if d.Name == "" {
 		problems = append(problems, errors.New("name: missing"))
+	}
+	if len(d.Objects) == 0 {
+		problems = append(problems, errors.New("objects: missing"))
+	}
+	for i, o := range d.Objects {
+		if o.Group == "" || o.Resource == "" || o.Resource != strings.ToLower(o.Resource) {
+			problems = append(problems, fmt.Errorf("objects[%d]: want a group and a resource such as networking.k8s.io, ingresses, and not %q, %q", i, o.Group, o.Resource))
+		}
 	}
 	if strings.TrimSpace(d.Template) == "" {
 		return errors.Join(append(problems, errors.New("template: empty"))...)

@@ -5,6 +5,8 @@ import (
 	"testing"
 )
 
+var objects = []Object{{"networking.k8s.io", "ingresses"}}
+
 const ingress = `
 metadata: {name: {{.Name}}, namespace: {{.Namespace}}{{if .CORS}}, annotations: {cors: {{.CORS}}}{{end}}}
 spec:
@@ -24,14 +26,15 @@ func TestCheck(t *testing.T) {
 		Dialect
 		want []string // each a part of the error; none for no error
 	}{
-		{"good", Dialect{Name: "Ingress", Class: "c", Filters: []Filter{CORS}, Template: ingress}, nil},
-		{"nothing", Dialect{}, []string{"name: missing", "template: empty"}},
-		{"a filter that it ignores, one that there is not", Dialect{Name: "Ingress", Filters: []Filter{Rewrite, "mirror"}, Template: ingress},
+		{"good", Dialect{Name: "Ingress", Objects: objects, Class: "c", Filters: []Filter{CORS}, Template: ingress}, nil},
+		{"nothing", Dialect{}, []string{"name: missing", "objects: missing", "template: empty"}},
+		{"a filter that it ignores, one that there is not", Dialect{Name: "Ingress", Objects: objects, Filters: []Filter{Rewrite, "mirror"}, Template: ingress},
 			[]string{"the same of a route with the filter rewrite", `"mirror" is not one of`}},
-		{"no TLS", Dialect{Name: "Ingress", Template: "{{.Host}} {{.Service}}"}, []string{"the same of a route with a certificate"}},
-		{"no host", Dialect{Name: "Ingress", Template: "{{.Secret}}"}, []string{"does not contain sample.gatemark.test", "does not contain sample-service"}},
-		{"no field", Dialect{Name: "Ingress", Template: "{{.Hots}}"}, []string{"Hots"}},
-		{"no template", Dialect{Name: "Ingress", Template: "{{if}}"}, []string{"missing value for if"}},
+		{"no TLS", Dialect{Name: "Ingress", Objects: objects, Template: "{{.Host}} {{.Service}}"}, []string{"the same of a route with a certificate"}},
+		{"no host", Dialect{Name: "Ingress", Objects: objects, Template: "{{.Secret}}"}, []string{"does not contain sample.gatemark.test", "does not contain sample-service"}},
+		{"no field", Dialect{Name: "Ingress", Objects: objects, Template: "{{.Hots}}"}, []string{"Hots"}},
+		{"an object by its kind", Dialect{Name: "Ingress", Objects: []Object{{"networking.k8s.io", "Ingress"}}, Template: ingress}, []string{`objects[0]: want a group`}},
+		{"no template", Dialect{Name: "Ingress", Objects: objects, Template: "{{if}}"}, []string{"missing value for if"}},
 	} {
 		err := c.Check()
 		if len(c.want) == 0 && err != nil {
@@ -46,7 +49,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestTextNamesTheClass(t *testing.T) {
-	text, err := (&Dialect{Name: "Ingress", Class: "mine", Template: ingress}).Text(sample())
+	text, err := (&Dialect{Name: "Ingress", Objects: objects, Class: "mine", Template: ingress}).Text(sample())
 	if err != nil || !strings.Contains(text, "ingressClassName: mine") {
 		t.Errorf("%s, %v", text, err)
 	}

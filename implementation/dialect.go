@@ -18,6 +18,8 @@ type Dialect struct {
 	// Filters are those that its routes can have: requestHeader, cors,
 	// responseHeader, rewrite.
 	Filters []dialect.Filter `json:"filters,omitempty"`
+	// Objects are the kinds that a route is made of, by group and resource.
+	Objects []dialect.Object `json:"objects"`
 	// Template is a file of this folder: Kubernetes objects, filled with a
 	// dialect.Route as text/template does.
 	Template string `json:"template"`
@@ -31,7 +33,7 @@ func (i *Implementation) Dialect() *dialect.Dialect {
 		return nil
 	}
 	d := i.RouteDialect
-	return &dialect.Dialect{Name: d.Name, Class: d.Class, Filters: d.Filters, Template: d.text}
+	return &dialect.Dialect{Name: d.Name, Class: d.Class, Filters: d.Filters, Objects: d.Objects, Template: d.text}
 }
 
 // HasGateways: it serves Gateways of a GatewayClass. What does not speaks a

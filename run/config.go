@@ -3,8 +3,11 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/result"
@@ -58,12 +61,34 @@ func (c *Config) parameters(ref result.TrialRef) (scenario.Values, error) {
 	return nil, fmt.Errorf("trial %s: its scenario is not in the plan", ref.ID)
 }
 
-// Rights are what the plan's scenarios take of the runner beyond what every
-// trial does, as JSON.
+// Rights are what the plan's scenarios and the dialects of its implementations
+// take of the runner beyond what every trial does, as JSON.
 func (c *Config) Rights() ([]string, error) {
 	var all []string
+	add := func(of string, rule rbacv1.PolicyRule) error {
+		text, err := json.Marshal(rule)
+		if err != nil {
+			return fmt.Errorf("rights of %s: %w", of, err)
+		}
+		if !slices.Contains(all, string(text)) {
+			all = append(all, string(text))
+		}
+		return nil
+	}
+	for _, treatment := range slices.Sorted(maps.Keys(c.Targets)) {
+		d := c.Targets[treatment].Dialect
+		if d == nil {
+			continue
+		}
+		for _, o := range d.Objects {
+			rule := rbacv1.PolicyRule{APIGroups: []string{o.Group}, Resources: []string{o.Resource}, Verbs: []string{"get", "create", "update", "patch", "delete"}}
+			if err := add(treatment, rule); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if c.Plan == nil {
-		return nil, nil
+		return all, nil
 	}
 	for _, of := range c.Plan.Scenarios {
 		s := question.Find(of.Name)
@@ -71,12 +96,8 @@ func (c *Config) Rights() ([]string, error) {
 			continue
 		}
 		for _, rule := range s.Rights(scenario.Values(of.Parameters)) {
-			text, err := json.Marshal(rule)
-			if err != nil {
-				return nil, fmt.Errorf("rights of %s: %w", of.Name, err)
-			}
-			if !slices.Contains(all, string(text)) {
-				all = append(all, string(text))
+			if err := add(of.Name, rule); err != nil {
+				return nil, err
 			}
 		}
 	}

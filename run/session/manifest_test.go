@@ -9,9 +9,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/run"
+	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/scenariotest"
 )
 
@@ -134,5 +136,22 @@ func TestTheRightsOfAScenario(t *testing.T) {
 		if has != want {
 			t.Errorf("upstream %s: the runner may get tokens: %v", upstream, has)
 		}
+	}
+}
+
+// TestTheRightsOfADialect let the runner write its routes.
+func TestTheRightsOfADialect(t *testing.T) {
+	config := run.Config{Targets: map[string]scenario.Target{
+		"a": {}, "b": {Dialect: &dialect.Dialect{Name: "Ingress", Objects: []dialect.Object{{Group: "networking.k8s.io", Resource: "ingresses"}}}},
+	}}
+	rights, err := config.Rights()
+	if err != nil || len(rights) != 1 {
+		t.Fatalf("%q, %v", rights, err)
+	}
+	rules := scenariotest.Typed[rbacv1.ClusterRole](t, render(t, map[string]any{"Rights": rights}), "ClusterRole").Rules
+	if !slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, "networking.k8s.io") && slices.Contains(r.Resources, "ingresses") && slices.Contains(r.Verbs, "patch")
+	}) {
+		t.Errorf("no rule for Ingress in %+v", rules)
 	}
 }
