@@ -68,14 +68,7 @@ func (d *Dialect) Check() error {
 	if d.Name == "" {
 		problems = append(problems, errors.New("name: missing"))
 	}
-	if len(d.Objects) == 0 {
-		problems = append(problems, errors.New("objects: missing"))
-	}
-	for i, o := range d.Objects {
-		if o.Group == "" || o.Resource == "" || o.Resource != strings.ToLower(o.Resource) {
-			problems = append(problems, fmt.Errorf("objects[%d]: want a group and a resource such as networking.k8s.io, ingresses, and not %q, %q", i, o.Group, o.Resource))
-		}
-	}
+	problems = append(problems, checkObjects(d.Objects)...)
 	if strings.TrimSpace(d.Template) == "" {
 		return errors.Join(append(problems, errors.New("template: empty"))...)
 	}
@@ -109,6 +102,18 @@ func (d *Dialect) Check() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+func checkObjects(all []Object) (problems []error) {
+	if len(all) == 0 {
+		problems = append(problems, errors.New("objects: missing"))
+	}
+	for i, o := range all {
+		if o.Group == "" || o.Resource == "" || o.Resource != strings.ToLower(o.Resource) {
+			problems = append(problems, fmt.Errorf("objects[%d]: want a group and a resource such as networking.k8s.io, ingresses, and not %q, %q", i, o.Group, o.Resource))
+		}
+	}
+	return problems
 }
 
 // differs is an error where a route is told as one without what it has.

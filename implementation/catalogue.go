@@ -12,7 +12,7 @@ import (
 	"github.com/gatemark/gatemark/internal/suggest"
 )
 
-//go:embed */implementation.yaml */*.yaml */variants/*.yaml truth/chart traefik/chart traefik/_standin
+//go:embed */implementation.yaml */*.yaml */policies/*.yaml */variants/*.yaml truth/chart traefik/chart traefik/_standin
 var folders embed.FS
 
 // Catalogue returns the implementations that gatemark brings along, by name,

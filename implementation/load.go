@@ -74,6 +74,11 @@ func (i *Implementation) readFiles() []error {
 	for n := range i.Before {
 		i.Before[n].values = read(fmt.Sprintf("before[%d].chart.values", n), i.Before[n].Chart.Values)
 	}
+	for n := range i.BackendPolicies {
+		if err := i.BackendPolicies[n].read(i.files); err != nil {
+			problems = append(problems, fmt.Errorf("policies[%d].template: %w", n, err))
+		}
+	}
 	if i.RouteDialect != nil {
 		if err := i.RouteDialect.read(i.files); err != nil {
 			problems = append(problems, err)

@@ -31,6 +31,8 @@ type Implementation struct {
 	GatewayAPI GatewayAPI `json:"gatewayAPI"`
 	// GatewayClass is left out where a dialect has no Gateways.
 	GatewayClass GatewayClass `json:"gatewayClass,omitzero"`
+	// BackendPolicies are policies against backends that fail, in APIs of its own.
+	BackendPolicies []Policy `json:"policies,omitempty"`
 	// RouteDialect is nil for the Gateway API.
 	RouteDialect *Dialect `json:"dialect,omitempty"`
 	// Before are charts that the vendor ships apart, definitions say. They

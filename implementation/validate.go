@@ -76,6 +76,7 @@ func (i *Implementation) Validate() []error {
 		i.GatewayClass.validate(&p)
 	}
 	i.validateDialect(&p)
+	i.validatePolicies(&p)
 	i.validateBefore(&p)
 	i.Chart.validate(&p, "chart")
 	p.label("release.name", i.Release.Name)

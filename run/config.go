@@ -9,6 +9,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/plan"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/run/park"
@@ -61,8 +62,8 @@ func (c *Config) parameters(ref result.TrialRef) (scenario.Values, error) {
 	return nil, fmt.Errorf("trial %s: its scenario is not in the plan", ref.ID)
 }
 
-// Rights are what the plan's scenarios and the dialects of its implementations
-// take of the runner beyond what every trial does, as JSON.
+// Rights are what the plan's scenarios, and the dialects and policies of its
+// implementations, take of the runner beyond what every trial does, as JSON.
 func (c *Config) Rights() ([]string, error) {
 	var all []string
 	add := func(of string, rule rbacv1.PolicyRule) error {
@@ -76,11 +77,17 @@ func (c *Config) Rights() ([]string, error) {
 		return nil
 	}
 	for _, treatment := range slices.Sorted(maps.Keys(c.Targets)) {
-		d := c.Targets[treatment].Dialect
-		if d == nil {
-			continue
+		target := c.Targets[treatment]
+		var objects []dialect.Object
+		if target.Dialect != nil {
+			objects = target.Dialect.Objects
 		}
-		for _, o := range d.Objects {
+		for _, policy := range target.Policies {
+			if c.asksFor(policy.Name) {
+				objects = append(objects, policy.Objects...)
+			}
+		}
+		for _, o := range objects {
 			rule := rbacv1.PolicyRule{APIGroups: []string{o.Group}, Resources: []string{o.Resource}, Verbs: []string{"get", "create", "update", "patch", "delete"}}
 			if err := add(treatment, rule); err != nil {
 				return nil, err
@@ -102,4 +109,9 @@ func (c *Config) Rights() ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// asksFor tells whether a scenario of the plan is to be measured with a policy.
+func (c *Config) asksFor(policy string) bool {
+	return c.Plan != nil && slices.ContainsFunc(c.Plan.Scenarios, func(t plan.Trial) bool { return t.Parameters["policy"] == policy })
 }

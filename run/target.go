@@ -25,6 +25,7 @@ func Target(treatment string, i *implementation.Implementation) (scenario.Target
 		GatewayClass:   i.GatewayClass.Name,
 		Features:       i.Features,
 		Dialect:        i.Dialect(),
+		Policies:       i.Policies(),
 		ControllerName: i.GatewayClass.ControllerName,
 		ControlPlane:   scenario.Selector{Namespace: i.ControlPlane.Namespace, Labels: labels.Set(i.ControlPlane.Selector).String()},
 		DataPlane:      scenario.Selector{Namespace: namespace, Labels: labels.Set(pods).String()},

@@ -98,6 +98,8 @@ type Target struct {
 	// implementation without a GatewayClass has no Gateways either: its Service's
 	// address is where it answers.
 	Dialect *dialect.Dialect `json:"dialect,omitempty"`
+	// Policies are those against backends that fail that it can be told.
+	Policies []dialect.Policy `json:"policies,omitempty"`
 	// Unknown: nothing is known but its GatewayClass. DataPlane is a guess then;
 	// where it finds no pods, the Gateway's address is taken for one replica.
 	Unknown bool `json:"unknown,omitempty"`

@@ -52,7 +52,7 @@ var rules = []rule{
 	{"run/session", []string{"kube", "measure/usage", "result", "run", "run/park", "run/transfer"}, "the user's side of a run"},
 	{"run/park", []string{"kube", "scenario"}, "what is set aside must be brought back without a plan or a run"},
 	{"run/transfer", []string{"result"}, "the protocol knows results only"},
-	{"run", []string{"plan", "implementation", "scenario", "scenario/question", "kube", "measure/...", "result", "run/..."}, "a run collects; what trials mean together is the report's"},
+	{"run", []string{"dialect", "plan", "implementation", "scenario", "scenario/question", "kube", "measure/...", "result", "run/..."}, "a run collects; what trials mean together is the report's"},
 	{"cluster", []string{"cluster/...", "image"}, "a cluster knows nothing of what is measured on it"},
 	{"truth/inprocess", []string{"echo", "kube", "marker", "truth/..."}, "backends run in the same process"},
 	{"truth/detection", []string{"kube", "load/attacker", "marker", "measure/...", "result", "scenario", "scenario/question", "truth/..."}, "the instrument's test has scenarios measure truth"},

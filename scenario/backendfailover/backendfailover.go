@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/scenario/stream"
@@ -24,7 +25,8 @@ var Scenario = &scenario.Scenario{
 	},
 	Parameters: []scenario.Parameter{
 		{Name: "kinds", Default: "all", Help: "ways to fail: all, or names with commas between them"},
-		{Name: "policy", Default: none, OneOf: []string{none, retries}, Help: "what the routes have against it: none, or retries"},
+		{Name: "policy", Default: none, OneOf: []string{none, retries, dialect.OutlierDetection, dialect.HealthChecks},
+			Help: "what there is against it: none, retries of the routes, or a policy of the implementation's own"},
 		{Name: "period", Default: 12 * time.Second, Min: float64(time.Second), Max: float64(10 * time.Minute), Help: "how long the backend fails, and how long it is well"},
 		{Name: "cycles", Default: 2, Min: 1, Max: 100, Help: "how often it fails"},
 		{Name: "routes", Default: 16, Min: 1, Max: 256, Help: "routes"},
@@ -75,7 +77,9 @@ type failover struct {
 	pool *pool
 	// places are where the traffic goes.
 	places []stream.Endpoint
-	kinds  []*kindSeen
+	// proxies is how many replicas the data plane has.
+	proxies int
+	kinds   []*kindSeen
 }
 
 func (f *failover) run(ctx context.Context) error {

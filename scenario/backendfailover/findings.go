@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/result"
 	"github.com/gatemark/gatemark/scenario"
 	"github.com/gatemark/gatemark/stat"
@@ -22,6 +23,9 @@ const (
 	leftErrors = 0.005
 	// unaskedLimit is how many requests a second a gateway may send by itself.
 	unaskedLimit = 1.0
+	// oftenLimit is how many times as often as a policy has it backends may be
+	// asked how they are.
+	oftenLimit = 3
 )
 
 func (f *failover) findings() {
@@ -71,7 +75,8 @@ func (f *failover) rest() (requests int, errors map[string]int) {
 	return requests, errors
 }
 
-// findUnasked: somebody asks the backends how they are though no policy says so.
+// findUnasked: somebody asks the backends how they are though no policy says so,
+// or oftener than the policy has it: once a second for each backend.
 func (f *failover) findUnasked() {
 	most, of := 0.0, ""
 	for _, k := range f.kinds {
@@ -79,12 +84,21 @@ func (f *failover) findUnasked() {
 			most, of = k.unasked(), k.kind.name
 		}
 	}
+	evidence := result.Evidence{Name: "counted by the backends", Text: fmt.Sprintf("%.3g/s in the time of %s", most, of)}
+	backends := f.Values.Int("healthy") + 1
+	if f.Values.String("policy") == dialect.HealthChecks {
+		if askers := f.proxies * backends; most > oftenLimit*float64(askers) {
+			f.Find("asks-often", result.Costly,
+				fmt.Sprintf("the gateway asks %d backends %.3g times a second how they are, where %d would do, one for each backend and proxy: each of the %d paths that lead to them has them asked anew",
+					backends, most, askers, f.paths()), evidence)
+		}
+		return
+	}
 	if most <= unaskedLimit {
 		return
 	}
 	f.Find("asks-backends", result.Notable,
-		fmt.Sprintf("the gateway asks the backends how they are though no policy says so: %.3g requests a second came to %d backends that no user had sent, for %d paths", most, f.Values.Int("healthy")+1, f.paths()),
-		result.Evidence{Name: "counted by the backends", Text: fmt.Sprintf("%.3g/s in the time of %s", most, of)})
+		fmt.Sprintf("the gateway asks the backends how they are though no policy says so: %.3g requests a second came to %d backends that no user had sent, for %d paths", most, backends, f.paths()), evidence)
 }
 
 // findLeft: the backend is no endpoint any more, and gets requests.

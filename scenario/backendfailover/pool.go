@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/gateway-api/pkg/features"
 
+	"github.com/gatemark/gatemark/dialect"
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/marker"
 	"github.com/gatemark/gatemark/scenario"
@@ -58,9 +59,11 @@ func (f *failover) object(template string, data any) ([]*unstructured.Unstructur
 
 // prepare makes everything.
 func (f *failover) prepare(ctx context.Context) error {
-	if _, err := f.SetStage(ctx, 1, scenario.Listener{Name: "http"}); err != nil {
+	stage, err := f.SetStage(ctx, 1, scenario.Listener{Name: "http"})
+	if err != nil {
 		return err
 	}
+	f.proxies = len(stage.Replicas)
 	if err := f.findPlaces(ctx); err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func (f *failover) route(n int) map[string]any {
 		attempts = retryAttempts
 	}
 	return map[string]any{
-		"Name": fmt.Sprintf("failover-%d", n), "Namespace": f.Namespace, "Gateway": scenario.GatewayName, "Host": host, "Rules": rules, "Retries": attempts,
+		"Name": routeName(n), "Namespace": f.Namespace, "Gateway": scenario.GatewayName, "Host": host, "Rules": rules, "Retries": attempts,
 	}
 }
 
@@ -174,8 +177,24 @@ func (f *failover) makeRoutes(ctx context.Context) error {
 			return scenario.Invalid{Reason: err}
 		}
 	}
-	return nil
+	return f.makePolicy(ctx)
 }
+
+// makePolicy tells the implementation a policy of its own, where that is asked
+// for.
+func (f *failover) makePolicy(ctx context.Context) error {
+	policy := f.Values.String("policy")
+	if policy == none || policy == retries {
+		return nil
+	}
+	of := dialect.Policed{Name: serviceName, Service: serviceName}
+	for n := range f.Values.Int("routes") {
+		of.Routes = append(of.Routes, routeName(n))
+	}
+	return f.PutPolicy(ctx, policy, of)
+}
+
+func routeName(n int) string { return fmt.Sprintf("failover-%d", n) }
 
 // path asks for all paths in turn.
 func (f *failover) path() string {
