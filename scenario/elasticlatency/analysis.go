@@ -36,7 +36,9 @@ type happening struct {
 	// late is how much after its instant it was begun, answered how long the API
 	// server took.
 	late, answered time.Duration
-	generation     int64
+	// generation is the route's from then on, serial the certificate's.
+	generation int64
+	serial     string
 	// unsettled says what the cluster still lacked of it at the end of its step.
 	unsettled string
 	// before and after are what users saw in half a step before and after it.
@@ -247,7 +249,7 @@ func (p *pass) firsts() {
 			at++
 		}
 		if at >= 0 && p.happenings[at].first < 0 {
-			if e := p.happenings[at]; e.route != nil && h.Marker.Generation == e.generation || e.route == nil && !known[h.Marker.Pod] {
+			if e := p.happenings[at]; e.shownBy(h, known) {
 				e.first = h.Ended - p.zero - e.at
 			}
 		}
@@ -255,8 +257,20 @@ func (p *pass) firsts() {
 	}
 }
 
+// shownBy: an answer shows the event. known are the backend's pods that have
+// answered before it.
+func (h *happening) shownBy(hit *stream.Hit, known map[string]bool) bool {
+	switch {
+	case h.route != nil:
+		return hit.Marker.Generation == h.generation
+	case h.certificate:
+		return hit.Certificate == h.serial
+	}
+	return h.shows() && !known[hit.Marker.Pod]
+}
+
 // shows: an answer can show the event.
-func (e *event) shows() bool { return e.kind != scaleDown }
+func (e *event) shows() bool { return e.kind != scaleDown && !e.gateway }
 
 // fresh is the place of a lane's kind of connection.
 func fresh(l stream.Lane) int {

@@ -4,6 +4,7 @@ package elasticlatency
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ var Scenario = &scenario.Scenario{
 		Title:    "Latency while backends scale and the route changes",
 		Question: "How long do users wait, and do they get errors, while backends come and go under steady load and the route gets CORS, a header and a rewrite?",
 		Method: "HTTPS requests are sent at a constant rate by the clock, on kept connections and on new ones, and every one is kept. Meanwhile the backend is scaled up and down, " +
-			"the route is changed and changed back, and all pods of the backend are replaced, one step of the timeline after the other. The timeline follows from the parameters alone, so " +
+			"the route is changed and changed back, all pods of the backend are replaced, the certificate is, and the gateway itself is scaled up and down, one step of the timeline after the other. The timeline follows from the parameters alone, so " +
 			"that repeats can be laid over each other. What requests took after an event is held against what they took before it. Latency counts from when a request was due.",
 		Headline: []string{"events-with-spikes", "highest-spike", "errors"},
 	},
@@ -48,19 +49,24 @@ var Scenario = &scenario.Scenario{
 		return problems
 	},
 	Writes: func(v scenario.Values) []scenario.Write {
-		scales, routes := 0, 0
+		scales, routes, secrets, gateways := 0, 0, 1, 0
 		for _, e := range timeline(v) {
-			if e.route != nil {
+			switch {
+			case e.route != nil:
 				routes++
-			} else {
+			case e.certificate:
+				secrets++
+			case e.gateway:
+				gateways++
+			default:
 				scales++
 			}
 		}
 		rates := len(mustRates(v))
 		return []scenario.Write{
-			{Verb: "create", Kind: "Namespace", Count: 1}, {Verb: "apply", Kind: "Secret, Gateway, Deployments and their Services", Count: 6},
+			{Verb: "create", Kind: "Namespace", Count: 1}, {Verb: "apply", Kind: "Gateway, Deployments and their Services", Count: 5}, {Verb: "create or update", Kind: "Secret", Count: rates*(secrets-1) + 1},
 			{Verb: "scale or restart", Kind: "Deployment of the backend", Count: rates * scales}, {Verb: "apply", Kind: "HTTPRoute", Count: rates * (1 + routes)},
-			{Verb: "delete", Kind: "Namespace", Count: 1},
+			{Verb: "scale", Kind: "Deployment of the data plane", Count: rates * gateways}, {Verb: "delete", Kind: "Namespace", Count: 1},
 		}
 	},
 	Estimate: func(v scenario.Values) time.Duration {
@@ -102,13 +108,19 @@ type elastic struct {
 	skipped map[string]string
 	// generation is that of the route.
 	generation int64
+	proxies    proxies
 	passes     []*pass
 }
 
-func (e *elastic) run(ctx context.Context) error {
+func (e *elastic) run(ctx context.Context) (err error) {
 	if err := e.prepare(ctx); err != nil {
 		return err
 	}
+	defer func() {
+		if back := e.restoreGateway(ctx); back != nil {
+			err = errors.Join(err, scenario.Invalid{Reason: back})
+		}
+	}()
 	watch := scenario.WatchSelf()
 	defer watch.Stop()
 	e.Begin() // so that the events are at the same instants in every repeat

@@ -43,13 +43,9 @@ func (e *elastic) put(ctx context.Context, template string, data any) error {
 
 // prepare makes everything, and finds out which events there can be.
 func (e *elastic) prepare(ctx context.Context) error {
-	pair, err := scenario.NewKeyPair(host)
-	if err != nil {
-		return scenario.Invalid{Reason: err}
-	}
-	secret, err := e.object("secret", map[string]any{"Namespace": e.Namespace, "Certificate": pair.Certificate, "Key": pair.Key})
+	secret, _, err := e.certify()
 	if err == nil {
-		err = kube.Create(ctx, e.Kube, client.Object(secret[0])) // which the runner may not patch
+		err = kube.Create(ctx, e.Kube, secret) // which the runner may not patch
 	}
 	if err != nil {
 		return scenario.Invalid{Reason: err}
@@ -59,6 +55,9 @@ func (e *elastic) prepare(ctx context.Context) error {
 	}
 	if err := e.discover(ctx); err != nil {
 		return err
+	}
+	if err := e.findProxies(ctx); err != nil {
+		return scenario.Invalid{Reason: err}
 	}
 	if err := e.reset(ctx); err != nil {
 		return err
@@ -328,13 +327,23 @@ const endLook = 100 * time.Millisecond
 func (e *elastic) happen(ctx context.Context, p *pass, h *happening) error {
 	start := time.Now()
 	h.late = start.Sub(e.Zero().Add(p.start + h.at))
-	if h.route != nil {
+	switch {
+	case h.route != nil:
 		e.generation++
 		h.generation = e.generation
 		if err := e.PutRoute(ctx, e.route(h.route.without(e.skipped), e.generation)); err != nil {
 			return err
 		}
-	} else {
+	case h.certificate:
+		var err error
+		if h.serial, err = e.rotate(ctx); err != nil {
+			return err
+		}
+	case h.gateway:
+		if err := e.scaleGateway(ctx, h.proxies); err != nil {
+			return err
+		}
+	default:
 		w, err := kube.GetWorkload(ctx, e.Kube, kube.WorkloadRef{Kind: "Deployment", Namespace: e.Namespace, Name: name})
 		switch {
 		case err != nil:
@@ -358,8 +367,11 @@ func eventName(kind string, rate int) string { return fmt.Sprintf("%s at %d/s", 
 
 // look tells whether the backend is as the event wants it: the cluster's part.
 func (e *elastic) look(ctx context.Context, h *happening) error {
-	if h.route != nil {
+	switch {
+	case h.route != nil || h.certificate:
 		return nil
+	case h.gateway:
+		return e.lookAtGateway(ctx, h)
 	}
 	var d appsv1.Deployment
 	if err := e.Kube.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: name}, &d); err != nil {

@@ -21,6 +21,10 @@ type event struct {
 	// replaces all of them.
 	more    int
 	restart bool
+	// certificate replaces that of the listener. gateway scales the gateway itself,
+	// to so many proxies more than before it all.
+	certificate, gateway bool
+	proxies              int
 	// route is what the route is to be, of events that change it.
 	route *shape
 	// feature is what an implementation must support, and filter what its dialect
@@ -39,15 +43,20 @@ const (
 	header     = "header"
 	rewrite    = "rewrite"
 	restarting = "restart"
+	rotating   = "certificate"
+	proxying   = "gateway"
 )
 
-var groups = []string{scaling, cors, header, rewrite, restarting}
+var groups = []string{scaling, cors, header, rewrite, restarting, rotating, proxying}
 
 // The kinds that are not groups.
 const (
 	scaleUp   = "scale-up"
 	scaleDown = "scale-down"
 	back      = "back"
+
+	gatewayUp   = "gateway-up"
+	gatewayDown = "gateway-down"
 )
 
 // timeline is what happens when, by the parameters alone: one event each step,
@@ -83,6 +92,13 @@ func timeline(v scenario.Values) []event {
 	}
 	if has(restarting) {
 		add(event{kind: restarting, title: "all pods of the backend were replaced, one after the other", restart: true})
+	}
+	if has(rotating) {
+		add(event{kind: rotating, title: "the listener got another certificate", certificate: true})
+	}
+	if has(proxying) {
+		add(event{kind: gatewayUp, title: "the gateway got one more replica", gateway: true, proxies: 1})
+		add(event{kind: gatewayDown, title: "the gateway lost a replica again", gateway: true})
 	}
 	return all
 }
