@@ -223,17 +223,45 @@ func TestTheTimelineFollowsFromTheParameters(t *testing.T) {
 	want := []string{
 		"scale-up 30s", "scale-down 1m0s", "scale-up 1m30s", "scale-down 2m0s", "scale-up 2m30s", "scale-down 3m0s",
 		"cors 3m30s", "header 4m0s", "rewrite 4m30s", "back 5m0s", "restart 5m30s",
+		"certificate 6m0s", "gateway-up 6m30s", "gateway-down 7m0s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if l := length(v); l != 6*time.Minute {
+	if l := length(v); l != 7*time.Minute+30*time.Second {
 		t.Errorf("it takes %s", l)
 	}
 	// What is not supported leaves its place empty, and is in nothing after it.
 	all := timeline(v)
 	if s := all[8].route.without(map[string]string{cors: "no"}); s != (shape{Header: true, Rewrite: true}) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestWhatShowsAnEvent: each kind by what only it brings.
+func TestWhatShowsAnEvent(t *testing.T) {
+	known := map[string]bool{"old": true}
+	hit := func(pod string, generation int64, certificate string) *stream.Hit {
+		return &stream.Hit{Marker: marker.Marker{Route: name, Generation: generation, Pod: pod}, Certificate: certificate}
+	}
+	for _, c := range []struct {
+		name      string
+		happening happening
+		hit       *stream.Hit
+		want      bool
+	}{
+		{"a new pod", happening{event: event{kind: scaleUp}}, hit("new", 1, ""), true},
+		{"an old pod", happening{event: event{kind: scaleUp}}, hit("old", 1, ""), false},
+		{"a pod that goes", happening{event: event{kind: scaleDown}}, hit("new", 1, ""), false},
+		{"the route's new version", happening{event: event{route: &shape{}}, generation: 2}, hit("old", 2, ""), true},
+		{"its old one", happening{event: event{route: &shape{}}, generation: 2}, hit("new", 1, ""), false},
+		{"the new certificate", happening{event: event{certificate: true}, serial: "b"}, hit("old", 1, "b"), true},
+		{"the old one", happening{event: event{certificate: true}, serial: "b"}, hit("new", 1, "a"), false},
+		{"another proxy", happening{event: event{gateway: true}}, hit("new", 1, ""), false},
+	} {
+		if got := c.happening.shownBy(c.hit, known); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
 	}
 }
 
