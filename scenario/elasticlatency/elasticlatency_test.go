@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatemark/gatemark/marker"
 	"github.com/gatemark/gatemark/scenario/scenariotest"
 	"github.com/gatemark/gatemark/scenario/stream"
 )
