@@ -55,7 +55,7 @@ func line(t *testing.T, b *Bench, r Row, s Size) Line {
 
 // benches is how many trials of the whole matrix run side by side: they wait
 // for most of their time.
-const benches = 2
+const benches = 3
 
 // TestMatrix: what is wrong is found, and what is not is not. A row can be
 // tried alone: -run 'TestMatrix/attached-routes/only_the_first'.
