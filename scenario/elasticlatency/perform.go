@@ -383,18 +383,20 @@ func (e *elastic) look(ctx context.Context, h *happening) error {
 	return nil
 }
 
-// unserved says what is wrong with the last answers, or "".
+// unserved says what is wrong with the answers, or "": a route that is served may
+// well fail now and then, which other findings tell.
 func unserved(hits []stream.Hit) string {
-	rights, last := 0, "no answer"
+	rights, most, last := 0, 0, "no answer"
 	for i := range hits {
 		if right(&hits[i]) {
 			rights++
+			most = max(most, rights)
 		} else {
 			rights, last = 0, hits[i].What()
 		}
 	}
-	if rights < settledRights {
-		return fmt.Sprintf("%d right answers came in a row, and before them: %s", rights, last)
+	if most < settledRights {
+		return fmt.Sprintf("at most %d right answers came in a row; the last other one: %s", most, last)
 	}
 	return ""
 }

@@ -41,9 +41,10 @@ const (
 	lasting = 0.5
 )
 
-// leakOf looks at memory over time, in seconds.
+// leakOf looks at memory over time, in seconds. There is none of a plane of which
+// nobody saw the memory.
 func leakOf(at, bytes []float64) leak {
-	if len(at) == 0 {
+	if len(at) == 0 || len(bytes) != len(at) {
 		return leak{level: math.NaN()}
 	}
 	from := at[0] + settling*(at[len(at)-1]-at[0])

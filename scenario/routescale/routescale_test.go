@@ -259,6 +259,9 @@ func TestAStepThatSettles(t *testing.T) {
 			t.Errorf("%s is a leak: %+v", name, l)
 		}
 	}
+	if l := leakOf([]float64{0, 60, 120}, nil); l.is() || l.tells() || !math.IsNaN(l.level) {
+		t.Errorf("of a plane that nobody saw: %+v", l)
+	}
 	if l := leakOf(nil, nil); l.is() || l.tells() {
 		t.Errorf("nothing is a leak: %+v", l)
 	}
