@@ -103,6 +103,9 @@ func open(target netip.AddrPort) (int, error) {
 	if err == nil {
 		err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
+	if err == nil { // as the load engine does
+		err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno")
+	}
 	if err == nil {
 		err = unix.SetNonblock(fd, true)
 	}
