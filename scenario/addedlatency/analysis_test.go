@@ -68,7 +68,7 @@ func (n noise) simulate(r *rand.Rand, blocks int, difference float64) []block {
 func TestCoverage(t *testing.T) {
 	trials, stated := 100, 0.95
 	if os.Getenv("GATEMARK_E2E") == "1" {
-		trials = 300
+		trials = 1000
 	}
 	// Three standard deviations of chance.
 	slack := 3 * math.Sqrt(stated*(1-stated)/float64(trials))
