@@ -124,8 +124,12 @@ func (p *Place) waitServed(ctx context.Context, host string, deadline time.Time)
 			return nil
 		}
 		if time.Now().After(deadline) {
+			kind := p.routeKind()
+			if d := p.Target.Dialect; d != nil {
+				kind = d.Name
+			}
 			return scenario.Failed{Reason: fmt.Errorf("the %s for %s in namespace %s is not served at %s after %s: %v",
-				p.routeKind(), host, p.Namespace, p.Gateway, time.Since(began).Round(time.Second), result.Errors)}
+				kind, host, p.Namespace, p.Gateway, time.Since(began).Round(time.Second), result.Errors)}
 		}
 		select {
 		case <-ctx.Done():
