@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 func TestTheBaseOfATrial(t *testing.T) {
 	trial := scenariotest.Trial(t, simplest, nil)
 	objects, err := trial.Render("base.yaml", scenario.BaseManifest, map[string]any{
-		"Namespace": "gm-1", "EchoImage": "registry.test:5000/gatemark@sha256:abc", "Backends": 3, "GatewayClass": "class",
+		"Namespace": "gm-1", "EchoImage": "registry.test:5000/gatemark@sha256:abc", "Backends": scenario.Backends{Pods: 3}, "GatewayClass": "class",
 		"Listeners": []scenario.Listener{{Name: "plain"}, {Name: "l1", Host: "*.l1.gatemark.test"}},
 	})
 	if err != nil {
@@ -53,6 +54,27 @@ func TestTheBaseOfATrial(t *testing.T) {
 	for name, value := range service.Spec.Selector {
 		if pod.Labels[name] != value {
 			t.Errorf("the Service selects %s=%s, the pods have %v", name, value, pod.Labels)
+		}
+	}
+}
+
+// TestBackendsWithACertificate: the files that they are told of are mounted.
+func TestBackendsWithACertificate(t *testing.T) {
+	trial := scenariotest.Trial(t, simplest, nil)
+	objects, err := trial.Render("base.yaml", scenario.BaseManifest, map[string]any{
+		"Namespace": "gm-1", "EchoImage": "gatemark", "Backends": scenario.Backends{Pods: 1, Secret: "backend"}, "GatewayClass": "", "Listeners": nil,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := scenariotest.Typed[appsv1.Deployment](t, objects, "Deployment").Spec.Template.Spec
+	echo := pod.Containers[0]
+	if len(pod.Volumes) != 1 || pod.Volumes[0].Secret.SecretName != "backend" || len(echo.VolumeMounts) != 1 || echo.VolumeMounts[0].Name != pod.Volumes[0].Name {
+		t.Fatalf("volumes %+v, mounted %+v", pod.Volumes, echo.VolumeMounts)
+	}
+	for flag, file := range map[string]string{"--cert": corev1.TLSCertKey, "--key": corev1.TLSPrivateKeyKey} {
+		if want := flag + "=" + echo.VolumeMounts[0].MountPath + "/" + file; !slices.Contains(echo.Args, want) {
+			t.Errorf("%s is not among %q", want, echo.Args)
 		}
 	}
 }

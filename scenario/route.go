@@ -85,16 +85,22 @@ func (r *Route) Path(path string) string {
 // FindRoute tells whether the cluster and the implementation have a kind of
 // route. The trial's routes are of the version that the cluster prefers:
 // TLSRoutes came to v1 late.
-func (t *Trial) FindRoute(ctx context.Context, r *Route) error {
-	found, err := t.Kube.RESTMapper().RESTMapping(gatewayv1.SchemeGroupVersion.WithKind(r.Kind).GroupKind())
+func (t *Trial) FindRoute(ctx context.Context, r *Route) (err error) {
+	t.routeVersion, err = t.SupportedVersion(ctx, r.Kind, r.Feature)
+	return err
+}
+
+// SupportedVersion is the version that the cluster prefers of a kind of the Gateway API, if
+// it has one and the implementation has the feature that stands for the kind.
+func (t *Trial) SupportedVersion(ctx context.Context, kind, feature string) (version string, err error) {
+	found, err := t.Kube.RESTMapper().RESTMapping(gatewayv1.SchemeGroupVersion.WithKind(kind).GroupKind())
 	if meta.IsNoMatchError(err) {
-		return Unsupported{fmt.Errorf("the Gateway API of this cluster has no %s", r.Kind)}
+		return "", Unsupported{fmt.Errorf("the Gateway API of this cluster has no %s", kind)}
 	}
 	if err != nil {
-		return Invalid{err}
+		return "", Invalid{err}
 	}
-	t.routeVersion = found.GroupVersionKind.Version
-	return t.listsFeature(ctx, r.Feature)
+	return found.GroupVersionKind.Version, t.listsFeature(ctx, feature)
 }
 
 // RouteVersion is that of the trial's routes.

@@ -69,9 +69,17 @@ type Stage struct {
 	Replicas []kube.Replica
 }
 
+// Backends are the pods of the trial's backend.
+type Backends struct {
+	Pods int
+	// Secret names the certificate that they show; without it each makes one for
+	// itself.
+	Secret string
+}
+
 // SetStage makes the backend and the Gateway, and waits until both are ready
 // and every data-plane replica that serves the first listener is known.
-func (t *Trial) SetStage(ctx context.Context, backends int, listeners ...Listener) (*Stage, error) {
+func (t *Trial) SetStage(ctx context.Context, backends Backends, listeners ...Listener) (*Stage, error) {
 	t.Progress("making the backend and the Gateway")
 	err := t.Apply(ctx, "base.yaml", baseManifest, map[string]any{
 		"Namespace": t.Namespace, "EchoImage": t.EchoImage, "Backends": backends,

@@ -126,9 +126,10 @@ func (a *apiServer) behindGateway(ctx context.Context) (err error) {
 		return scenario.Unsupported{Reason: fmt.Errorf("a route to the kube-apiserver needs the Gateway API, and %s is told its routes by %s", a.Target.Treatment, d.Name)}
 	}
 	listener, kind, version := scenario.Listener{Name: "tls", Passthrough: true}, scenario.TLSRoute, ""
+	policy := ""
 	if a.reencrypts() {
 		listener, kind, version = scenario.Listener{Name: "https", Secret: "serving"}, scenario.HTTPRoute, "v1"
-		if err := a.Supports(ctx, reencryption, reencryption); err != nil {
+		if policy, err = a.SupportedVersion(ctx, reencryption, reencryption); err != nil {
 			return err
 		}
 		if err := a.makeServing(ctx); err != nil {
@@ -140,7 +141,7 @@ func (a *apiServer) behindGateway(ctx context.Context) (err error) {
 		}
 		version = a.RouteVersion()
 	}
-	stage, err := a.SetStage(ctx, 1, listener)
+	stage, err := a.SetStage(ctx, scenario.Backends{Pods: 1}, listener)
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (a *apiServer) behindGateway(ctx context.Context) (err error) {
 	if a.Gateway, err = a.Through(ctx, stage.Replicas[0], listener.Port()); err != nil {
 		return err
 	}
-	return a.apply(ctx, map[string]any{"Gateway": true, "Kind": kind, "RouteVersion": version, "Reencrypt": a.reencrypts()})
+	return a.apply(ctx, map[string]any{"Gateway": true, "Kind": kind, "RouteVersion": version, "PolicyVersion": policy})
 }
 
 // behindProxy needs neither a Gateway nor a backend.

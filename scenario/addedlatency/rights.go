@@ -5,13 +5,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/gatemark/gatemark/scenario"
+	"github.com/gatemark/gatemark/scenario/attack"
 )
 
 // rights are what the runner must be allowed where the kube-apiserver is
 // measured. A role can only be made by who has all that it grants.
 func rights(v scenario.Values) []rbacv1.PolicyRule {
 	if v.String("upstream") != toAPIServer {
-		return nil
+		return attack.Rights(v)
 	}
 	rules := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create", "patch"}},

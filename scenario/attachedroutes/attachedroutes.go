@@ -131,7 +131,7 @@ func (a *attachment) run(ctx context.Context) error {
 		name := fmt.Sprintf("l%d", i)
 		a.listeners = append(a.listeners, scenario.Listener{Name: name, Host: "*." + name + ".gatemark.test"})
 	}
-	stage, err := a.SetStage(ctx, 1, a.listeners...)
+	stage, err := a.SetStage(ctx, scenario.Backends{Pods: 1}, a.listeners...)
 	if err != nil {
 		return err
 	}

@@ -63,10 +63,10 @@ func (p *Place) putRoute(ctx context.Context, name, host string) error {
 	listener := p.Wire.listener(p.name)
 	if kind := p.routeKind(); kind != scenario.HTTPRoute {
 		return p.Apply(ctx, "wire.yaml", fmt.Sprintf("%s{{template %q .}}", wireManifest, kind), map[string]any{
-			"Name": name, "Namespace": p.Namespace, "Version": p.RouteVersion(), "Gateway": scenario.GatewayName, "Listener": listener.Name, "Host": host,
+			"Name": name, "Namespace": p.Namespace, "Version": p.RouteVersion(), "Gateway": scenario.GatewayName, "Listener": listener.Name, "Host": host, "Port": p.Wire.routePort(),
 		})
 	}
-	r := dialect.Route{Name: name, Listener: listener.Name, Host: host, Secret: listener.Secret, Service: "echo", Port: 80}
+	r := dialect.Route{Name: name, Listener: listener.Name, Host: host, Secret: listener.Secret, Service: "echo", Port: p.Wire.routePort()}
 	if filters, _ := p.Values["filters"].(string); filters == commonFilters {
 		r.RequestHeader, r.ResponseHeader = [][2]string{{"Gatemark-Request", "set"}}, [][2]string{{"Gatemark-Response", "set"}}
 		r.Rewrite = "/rewritten"

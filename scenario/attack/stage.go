@@ -28,12 +28,19 @@ func Prepare(ctx context.Context, t *scenario.Trial, name, host string) (*Place,
 	if err := p.supported(ctx); err != nil {
 		return nil, err
 	}
-	if p.Wire.TLS == tlsTerminate {
-		if err := p.certify(ctx); err != nil {
+	backends := scenario.Backends{Pods: t.Values.Int("backends")}
+	if p.Wire.ends() {
+		if _, err := p.certify(ctx, name, p.host); err != nil {
 			return nil, scenario.Invalid{Reason: err}
 		}
 	}
-	stage, err := t.SetStage(ctx, t.Values.Int("backends"), p.Wire.listener(name))
+	if p.Wire.TLS == tlsReencrypt {
+		backends.Secret = backendSecret
+		if err := p.encryptAgain(ctx); err != nil {
+			return nil, err
+		}
+	}
+	stage, err := t.SetStage(ctx, backends, p.Wire.listener(name))
 	if err != nil {
 		return nil, err
 	}
@@ -60,28 +67,33 @@ func (p *Place) routeKind() string {
 
 func (p *Place) supported(ctx context.Context) error {
 	kind := p.routeKind()
-	if kind == scenario.HTTPRoute {
+	plain := kind == scenario.HTTPRoute && p.Wire.TLS != tlsReencrypt
+	switch {
+	case plain:
 		return nil
-	}
-	if p.Target.Dialect != nil {
-		return scenario.Unsupported{Reason: fmt.Errorf("%s needs a %s, and %s is told its routes by %s", p.Wire, kind, p.Target.Treatment, p.Target.Dialect.Name)}
+	case p.Target.Dialect != nil:
+		return scenario.Unsupported{Reason: fmt.Errorf("%s needs the Gateway API, and %s is told its routes by %s", p.Wire, p.Target.Treatment, p.Target.Dialect.Name)}
 	}
 	return p.FindRoute(ctx, scenario.RouteOf(map[string]any{scenario.RouteParameter.Name: kind}))
 }
 
-// certify makes the certificate of the Gateway.
-func (p *Place) certify(ctx context.Context) error {
-	pair, err := scenario.NewKeyPair(p.host)
+// certify makes a certificate, as a Secret of that name.
+func (p *Place) certify(ctx context.Context, name, host string) (scenario.KeyPair, error) {
+	pair, err := scenario.NewKeyPair(host)
+	if err != nil {
+		return pair, err
+	}
+	return pair, p.create(ctx, "secret", map[string]any{"Name": name, "Certificate": pair.Certificate, "Key": pair.Key})
+}
+
+// create makes an object of the wire that the runner may create and not patch.
+func (p *Place) create(ctx context.Context, template string, data map[string]any) error {
+	data["Namespace"] = p.Namespace
+	objects, err := p.Render("wire.yaml", fmt.Sprintf("%s{{template %q .}}", wireManifest, template), data)
 	if err != nil {
 		return err
 	}
-	secret, err := p.Render("wire.yaml", wireManifest+`{{template "secret" .}}`, map[string]any{
-		"Name": p.name, "Namespace": p.Namespace, "Certificate": pair.Certificate, "Key": pair.Key,
-	})
-	if err != nil {
-		return err
-	}
-	return kube.Create(ctx, p.Kube, client.Object(secret[0])) // which the runner may not patch
+	return kube.Create(ctx, p.Kube, client.Object(objects[0]))
 }
 
 // servedLimit bounds how long a route may take to be served, each that was made

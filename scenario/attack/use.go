@@ -8,8 +8,8 @@ import (
 	"github.com/gatemark/gatemark/scenario"
 )
 
-// Use is CPU time within a window, in seconds, and the data plane's largest
-// working set, in bytes. What nobody knows is NaN.
+// Use is CPU time within a window, in seconds, and the largest working set of
+// what carries the traffic, in bytes. What nobody knows is NaN.
 type Use struct {
 	DataPlane, ControlPlane, Backends, Attackers float64
 	// Kubernetes is what makes nodes a cluster, Others are the runner, samplers
@@ -92,6 +92,7 @@ func useOf(w *usage.Window, namespace string) Use {
 		}
 		add(to, m.CPU)
 	}
+	control := math.NaN()
 	for role, of := range w.Uses {
 		add(&u.All, of.CPU)
 		switch role {
@@ -99,7 +100,12 @@ func useOf(w *usage.Window, namespace string) Use {
 			u.Rest = of.CPU
 		case scenario.DataPlaneRole:
 			u.Memory = of.Peak
+		case scenario.ControlPlaneRole:
+			control = of.Peak
 		}
+	}
+	if math.IsNaN(u.Memory) {
+		u.Memory = control // the same pods are both planes
 	}
 	u.Seconds = w.To.Sub(w.From).Seconds()
 	return u

@@ -13,8 +13,8 @@ import (
 var (
 	ProtocolParameter = scenario.Parameter{Name: "protocol", Default: string(load.HTTP1), OneOf: []string{string(load.HTTP1), string(load.HTTP2), string(load.GRPC)},
 		Help: "what attackers speak: HTTP/1.1, HTTP/2, or gRPC by a GRPCRoute"}
-	TLSParameter = scenario.Parameter{Name: "tls", Default: tlsOff, OneOf: []string{tlsOff, tlsTerminate, tlsPassthrough},
-		Help: "where TLS ends: nowhere, at the gateway, or at the backend by a TLSRoute"}
+	TLSParameter = scenario.Parameter{Name: "tls", Default: tlsOff, OneOf: []string{tlsOff, tlsTerminate, tlsReencrypt, tlsPassthrough},
+		Help: "where TLS ends: nowhere, at the gateway, there and at the backend by a BackendTLSPolicy, or at the backend by a TLSRoute"}
 	StreamsParameter = scenario.Parameter{Name: "streams", Default: 1, Min: 1, Max: 1000,
 		Help: "requests that a connection carries at a time, of HTTP/2 and gRPC"}
 	FreshParameter = scenario.Parameter{Name: "fresh", Default: 0.0, Min: 0, Max: 1,
@@ -27,6 +27,7 @@ var WireParameters = []scenario.Parameter{ProtocolParameter, TLSParameter, Strea
 const (
 	tlsOff         = "off"
 	tlsTerminate   = "terminate"
+	tlsReencrypt   = "reencrypt"
 	tlsPassthrough = "passthrough"
 )
 
@@ -65,6 +66,8 @@ func (w Wire) String() string {
 	switch w.TLS {
 	case tlsTerminate:
 		text += " over TLS that ends at the gateway"
+	case tlsReencrypt:
+		text += " over TLS that ends at the gateway, and TLS again behind it"
 	case tlsPassthrough:
 		text += " over TLS that is passed through"
 	}
@@ -78,17 +81,31 @@ func (w Wire) String() string {
 }
 
 // secure tells whether attackers speak TLS.
-func (w Wire) secure() bool { return w.TLS == tlsTerminate || w.TLS == tlsPassthrough }
+func (w Wire) secure() bool { return w.ends() || w.TLS == tlsPassthrough }
+
+// ends tells whether their TLS ends at the gateway.
+func (w Wire) ends() bool { return w.TLS == tlsTerminate || w.TLS == tlsReencrypt }
 
 // listener is that of the Gateway, with the certificate of that name.
 func (w Wire) listener(certificate string) scenario.Listener {
-	switch w.TLS {
-	case tlsTerminate:
+	switch {
+	case w.ends():
 		return scenario.Listener{Name: "https", Secret: certificate}
-	case tlsPassthrough:
+	case w.TLS == tlsPassthrough:
 		return scenario.Listener{Name: "tls", Passthrough: true}
 	}
 	return scenario.Listener{Name: "http"}
+}
+
+// routePort is the Service's port that the route leads to.
+func (w Wire) routePort() int {
+	switch {
+	case w.TLS == tlsReencrypt || w.TLS == tlsPassthrough:
+		return 443
+	case w.Protocol == load.GRPC:
+		return 81
+	}
+	return 80
 }
 
 // backendPort is the Service's port of what is asked for directly: what the

@@ -34,6 +34,7 @@ func TestWires(t *testing.T) {
 	for _, w := range []attack.Wire{
 		{Protocol: load.HTTP1, TLS: "off", Streams: 1},
 		{Protocol: load.HTTP1, TLS: "terminate", Streams: 1, Fresh: 0.5},
+		{Protocol: load.HTTP1, TLS: "reencrypt", Streams: 1},
 		{Protocol: load.HTTP2, TLS: "off", Streams: 4},
 		{Protocol: load.HTTP2, TLS: "passthrough", Streams: 4},
 		{Protocol: load.GRPC, TLS: "off", Streams: 2},
@@ -86,13 +87,19 @@ func TestTheWireOfParameters(t *testing.T) {
 func TestWhatAWireNeeds(t *testing.T) {
 	trial := scenariotest.Trial(t, &scenario.Scenario{}, nil)
 	data := map[string]any{
-		"Name": "wired", "Namespace": trial.Namespace, "Version": "v1", "Gateway": "gateway", "Listener": "tls", "Host": "a.test", "Certificate": "c\nc", "Key": "k",
+		"Name": "wired", "Namespace": trial.Namespace, "Version": "v1", "Gateway": "gateway", "Listener": "tls", "Host": "a.test", "Certificate": "c\nc", "Key": "k", "Port": 81,
 	}
-	for _, template := range []string{"secret", scenario.GRPCRoute, scenario.TLSRoute} {
+	for _, template := range []string{"secret", "authority", "BackendTLSPolicy", scenario.GRPCRoute, scenario.TLSRoute} {
 		objects, err := trial.Render("wire.yaml", attack.WireManifest+`{{template "`+template+`" .}}`, data)
 		if err != nil || len(objects) != 1 || objects[0].GetName() != "wired" {
 			t.Errorf("%s: %v, %v", template, objects, err)
 			continue
+		}
+		if template == "BackendTLSPolicy" {
+			policy := scenariotest.Typed[gatewayv1.BackendTLSPolicy](t, objects, template)
+			if to := policy.Spec.TargetRefs[0]; to.Name != "echo" || *to.SectionName != "tls" || policy.Spec.Validation.CACertificateRefs[0].Name != "wired" {
+				t.Errorf("%+v", policy.Spec)
+			}
 		}
 		if template == scenario.GRPCRoute {
 			route := scenariotest.Typed[gatewayv1.GRPCRoute](t, objects, template)

@@ -59,7 +59,7 @@ func (f *failover) object(template string, data any) ([]*unstructured.Unstructur
 
 // prepare makes everything.
 func (f *failover) prepare(ctx context.Context) error {
-	stage, err := f.SetStage(ctx, 1, scenario.Listener{Name: "http"})
+	stage, err := f.SetStage(ctx, scenario.Backends{Pods: 1}, scenario.Listener{Name: "http"})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (e *elastic) prepare(ctx context.Context) error {
 	if err != nil {
 		return scenario.Invalid{Reason: err}
 	}
-	if _, err := e.SetStage(ctx, 1, scenario.Listener{Name: "https", Secret: name}, scenario.Listener{Name: "http"}); err != nil {
+	if _, err := e.SetStage(ctx, scenario.Backends{Pods: 1}, scenario.Listener{Name: "https", Secret: name}, scenario.Listener{Name: "http"}); err != nil {
 		return err
 	}
 	if err := e.discover(ctx); err != nil {

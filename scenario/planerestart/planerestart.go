@@ -84,7 +84,7 @@ type restarts struct {
 }
 
 func (r *restarts) run(ctx context.Context) error {
-	if _, err := r.SetStage(ctx, r.Values.Int("backends"), scenario.Listener{Name: "http"}); err != nil {
+	if _, err := r.SetStage(ctx, scenario.Backends{Pods: r.Values.Int("backends")}, scenario.Listener{Name: "http"}); err != nil {
 		return err
 	}
 	if err := r.makeRoutes(ctx); err != nil {

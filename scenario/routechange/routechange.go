@@ -114,7 +114,7 @@ func (r *routeChanges) run(ctx context.Context) (err error) {
 	if err := r.FindRoute(ctx, r.route()); err != nil {
 		return err
 	}
-	if r.stage, err = r.SetStage(ctx, r.Values.Int("backends"), r.route().Listener); err != nil {
+	if r.stage, err = r.SetStage(ctx, scenario.Backends{Pods: r.Values.Int("backends")}, r.route().Listener); err != nil {
 		return err
 	}
 	if err := r.discover(ctx); err != nil {

@@ -128,7 +128,7 @@ func (p *propagation) run(ctx context.Context) error {
 	if err := p.FindRoute(ctx, p.route()); err != nil {
 		return err
 	}
-	stage, err := p.SetStage(ctx, p.Values.Int("backends"), p.route().Listener)
+	stage, err := p.SetStage(ctx, scenario.Backends{Pods: p.Values.Int("backends")}, p.route().Listener)
 	if err != nil {
 		return err
 	}

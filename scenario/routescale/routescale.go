@@ -162,7 +162,7 @@ func (s *scaling) prepare(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.stage, err = s.SetStage(ctx, backends, scenario.Listener{Name: "http", Open: true}); err != nil {
+	if s.stage, err = s.SetStage(ctx, scenario.Backends{Pods: backends}, scenario.Listener{Name: "http", Open: true}); err != nil {
 		return err
 	}
 	s.Progress("making %d namespaces", s.Values.Int("namespaces"))

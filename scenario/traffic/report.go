@@ -64,7 +64,8 @@ func (t *traffic) metrics() {
 	m := result.Count("Requests through the gateway that failed", errors)
 	m.N = requests
 	t.Metric("errors", m.Lower())
-	t.Metric("requests-sent", result.Count("Requests sent to the gateway in all, warm-ups and first checks too: what its own counter must say", sent+t.Checks))
+	t.Metric("requests-sent", result.Count("Requests sent to the gateway in all, warm-ups and first checks too: what its own counter must say", sent+t.heldSent()+t.Checks))
+	t.idleMetric()
 }
 
 // metric leaves out what nobody knows.

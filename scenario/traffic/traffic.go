@@ -38,7 +38,7 @@ var Scenario = &scenario.Scenario{
 		{Name: "timeout", Default: 5 * time.Second, Min: float64(100 * time.Millisecond), Max: float64(time.Minute), Help: "how long a request may take"},
 		{Name: "attackers", Default: 1, Min: 1, Max: 100, Help: "pods that send"},
 		{Name: "backends", Default: 1, Min: 1, Max: 100, Help: "pods of the backend"},
-	}, slices.Concat(attack.WireParameters, attack.RouteParameters)...),
+	}, slices.Concat(attack.WireParameters, []scenario.Parameter{idleParameter}, attack.RouteParameters)...),
 	Check: check,
 	Writes: func(v scenario.Values) []scenario.Write {
 		all := attack.Writes(v)
@@ -49,8 +49,9 @@ var Scenario = &scenario.Scenario{
 	},
 	Estimate: func(v scenario.Values) time.Duration {
 		each := v.Duration("warmup") + v.Duration("duration") + 1500*time.Millisecond
-		return 25*time.Second + time.Duration(2*len(pointsOf(v, 1))*v.Int("rounds"))*each
+		return 25*time.Second + idleEstimate(v.Int(idleParameter.Name), each) + time.Duration(2*len(pointsOf(v, 1))*v.Int("rounds"))*each
 	},
+	Rights:     attack.Rights,
 	AnyDialect: true,
 	Run: func(ctx context.Context, t *scenario.Trial) error {
 		return (&traffic{Place: &attack.Place{Trial: t}}).run(ctx)
@@ -81,6 +82,10 @@ func check(v map[string]any) (problems []error) {
 			}
 		}
 	}
+	attackers, _ := v["attackers"].(int)
+	if idle, _ := v[idleParameter.Name].(int); idle > 0 && idle <= attackers {
+		problems = append(problems, fmt.Errorf("idle: each of %d attackers holds one anyway, and %d are no more", attackers, idle))
+	}
 	for _, err := range []error{attack.CheckWire(v), attack.CheckRoutes(v)} {
 		if err != nil {
 			problems = append(problems, err)
@@ -94,6 +99,9 @@ type traffic struct {
 	*attack.Place
 	points []point
 	seen   []*seen
+	// held are few connections and many without requests, where memory is asked
+	// for.
+	held []*attack.Seen
 }
 
 // A turn is one point to be measured, on one way, in one round.
@@ -118,6 +126,9 @@ func (t *traffic) run(ctx context.Context) (err error) {
 	t.Begin() // what was used before is the attackers' start
 	watch := scenario.WatchSelf()
 	defer watch.Stop()
+	if err := t.holdIdle(ctx); err != nil {
+		return err
+	}
 	turns := t.turns()
 	for i, each := range turns {
 		t.Progress("%s, %s (%d of %d)", each.point, way(each.direct), i+1, len(turns))
