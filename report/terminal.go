@@ -24,11 +24,7 @@ const minWidth = 40
 // Terminal writes the short form of the report: the verdict, the findings and
 // the headline numbers, with how sure they are.
 func Terminal(w io.Writer, run *result.Run, trials []*result.Trial, o Options) error {
-	if o.Width == 0 {
-		o.Width = 100
-	}
-	o.Width = max(o.Width, minWidth)
-	t := &terminal{Options: o}
+	t := &terminal{Options: o.withDefaults()}
 	v := newView(run, trials)
 	t.verdicts(v)
 	t.findings(v)
@@ -41,6 +37,14 @@ func Terminal(w io.Writer, run *result.Run, trials []*result.Trial, o Options) e
 	t.files()
 	_, err := io.WriteString(w, t.b.String())
 	return err
+}
+
+func (o Options) withDefaults() Options {
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	o.Width = max(o.Width, minWidth)
+	return o
 }
 
 type terminal struct {

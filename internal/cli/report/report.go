@@ -23,6 +23,8 @@ type options struct {
 	streams   cli.Streams
 	directory result.Directory
 	format    string
+	// score has the weights of a score, as in "80/20"; empty for none.
+	score string
 }
 
 // New returns the command.
@@ -34,9 +36,12 @@ func New(streams cli.Streams) *cobra.Command {
 		Short: "Render the report of a run again",
 		Long: `report renders a run from its directory: run.json and the trials beside it.
 It needs no cluster. Without --format it writes every format into the directory
-and prints the short form; with one it prints that format and writes nothing.`,
+and prints the short form; with one it prints that format and writes nothing.
+With --score it prints, for each scenario, one number for what each of several
+implementations used, by weights of your choice. That is no verdict.`,
 		Example: `  gatemark report runs/latest
-  gatemark report runs/latest --format md > comment.md`,
+  gatemark report runs/latest --format md > comment.md
+  gatemark report runs/latest --score 80/20`,
 		Args: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.directory = result.Directory(args[0])
@@ -44,6 +49,8 @@ and prints the short form; with one it prints that format and writes nothing.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "format", "", "print this format and write nothing: "+names)
+	cmd.Flags().StringVar(&o.score, "score", "", "print a score by the weights of data plane and control plane in percent, as in 80/20, and write nothing")
+	cmd.MarkFlagsMutuallyExclusive("format", "score")
 	return cmd
 }
 
@@ -60,6 +67,13 @@ func run(o *options) error {
 		err := fmt.Errorf("report format %q is not one of %s", o.format, strings.Join(append(report.Formats(), text), ", "))
 		return failure.WithCode(err, failure.Usage)
 	}
+	var weights report.Weights
+	if o.score != "" {
+		var err error
+		if weights, err = report.ParseWeights(o.score); err != nil {
+			return failure.WithCode(err, failure.Usage)
+		}
+	}
 	measured, trials, err := report.Read(o.directory)
 	if errors.Is(err, fs.ErrNotExist) {
 		return failure.Hint(err, "name the directory of a run, the one with run.json in it")
@@ -69,6 +83,9 @@ func run(o *options) error {
 	}
 	width, color := cli.Terminal(o.streams.Out)
 	terminal := report.Options{Width: width, Color: color}
+	if o.score != "" {
+		return report.Score(o.streams.Out, measured, trials, weights, terminal)
+	}
 	switch o.format {
 	case "":
 		if err := report.Write(o.directory); err != nil {
