@@ -19,9 +19,10 @@ type churned struct {
 	took  time.Duration
 	// settled is how long after the last change every route was as it is to be;
 	// +Inf where one was not within the limit. stale are these, with what came
-	// instead.
+	// instead, of so many that were waited for.
 	settled float64
 	stale   map[*route]string
+	waited  int
 }
 
 func (c *churned) rate() float64 { return float64(c.done) / c.took.Seconds() }
@@ -60,7 +61,9 @@ func (s *scaling) churn(ctx context.Context) error {
 	of.changes = c.done
 	last := time.Now()
 	s.Progress("waiting for the last changes")
-	at, stale, err := s.served(ctx, s.waited(), last.Add(s.Values.Duration("limit")))
+	waited := s.waited()
+	c.waited = len(waited)
+	at, stale, err := s.served(ctx, waited, last.Add(s.Values.Duration("limit")))
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func (s *scaling) findStale() {
 	}
 	s.Find("stale-after-changes", result.Broken,
 		fmt.Sprintf("%s after the last of %d changes, %d of %d routes were not as they were to be (%s)",
-			s.Values.Duration("limit"), s.churned.done, len(stale), len(s.waited()), strings.Join(scenario.Tally(kinds, "%d× %s"), ", ")),
+			s.Values.Duration("limit"), s.churned.done, len(stale), s.churned.waited, strings.Join(scenario.Tally(kinds, "%d× %s"), ", ")),
 		result.Evidence{Name: "routes", Text: lines(stale)})
 }
 

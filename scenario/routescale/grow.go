@@ -32,12 +32,8 @@ func (p *step) converged() bool { return p.unaccepted == 0 && p.unserved == 0 }
 // cost together still counts.
 func (s *scaling) grow(ctx context.Context) error {
 	s.enter(ctx, growing)
-	all, steps := total(s.Values), s.Values.Int("steps")
-	for i := range steps {
-		n := all*(i+1)/steps - len(s.routes)
-		if len(s.steps) > 0 && !s.steps[len(s.steps)-1].converged() {
-			n = all - len(s.routes)
-		}
+	for i := range s.Values.Int("steps") {
+		n := s.fresh(i)
 		if n == 0 {
 			continue
 		}
@@ -57,6 +53,17 @@ func (s *scaling) grow(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// fresh is how many routes the i-th step creates. There may be more already than
+// it asks for: those by which a ceiling was looked for.
+func (s *scaling) fresh(i int) int {
+	all, steps := total(s.Values), s.Values.Int("steps")
+	upTo := all * (i + 1) / steps
+	if len(s.steps) > 0 && !s.steps[len(s.steps)-1].converged() {
+		upTo = all
+	}
+	return max(0, upTo-len(s.routes))
 }
 
 // step creates more routes, and waits until all of them are in force.

@@ -190,6 +190,7 @@ func TestFindings(t *testing.T) {
 		}, []string{"ceiling broken"}, "the status of no new route becomes current any more once there are 300"},
 		"others were served": {func(s *scaling, _ *meterOf) { s.ceiling = &ceiling{served: 2, accepted: 3} }, nil, ""},
 		"stale": {func(s *scaling, _ *meterOf) {
+			s.churned.waited = 300
 			s.churned.stale = map[*route]string{s.routes[4]: "answered by a pod that is no endpoint any more on ns/proxy"}
 			s.churned.settled = math.Inf(1)
 		}, []string{"stale-after-changes broken"}, "1 of 300 routes were not as they were to be (1× answered by a pod that is no endpoint any more)"},
@@ -264,6 +265,23 @@ func TestAStepThatSettles(t *testing.T) {
 	}
 	if l := leakOf(nil, nil); l.is() || l.tells() {
 		t.Errorf("nothing is a leak: %+v", l)
+	}
+}
+
+// TestStepsGoOnlyUp: routes by which a ceiling was looked for may be more than
+// there were to be.
+func TestStepsGoOnlyUp(t *testing.T) {
+	s := &scaling{Trial: scenariotest.Trial(t, Scenario, map[string]any{"namespaces": 4, "routes": 10, "steps": 4})}
+	for _, c := range []struct{ step, there, unserved, want int }{
+		{0, 0, 0, 10}, {1, 10, 0, 10}, {1, 13, 1, 27}, {2, 23, 1, 17}, {3, 43, 1, 0}, {3, 43, 0, 0},
+	} {
+		s.routes, s.steps = make([]*route, c.there), nil
+		if c.step > 0 {
+			s.steps = []*step{{unserved: c.unserved}}
+		}
+		if got := s.fresh(c.step); got != c.want {
+			t.Errorf("step %d with %d routes, %d of them not served: %d more, want %d", c.step, c.there, c.unserved, got, c.want)
+		}
 	}
 }
 
