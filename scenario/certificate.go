@@ -10,6 +10,10 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatemark/gatemark/kube"
 )
 
 // A KeyPair is a certificate and its key in PEM, as a Secret has them, and the
@@ -44,4 +48,15 @@ func NewKeyPair(host string) (KeyPair, error) {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
 	}
 	return KeyPair{text("CERTIFICATE", der), text("PRIVATE KEY", raw), number.Text(16)}, nil
+}
+
+// Secret is a key pair as one of the trial's objects. The runner may create and
+// update it, and not patch it: the answer would show what it held.
+func (t *Trial) Secret(name string, pair KeyPair) *corev1.Secret {
+	secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{
+		corev1.TLSCertKey: []byte(pair.Certificate), corev1.TLSPrivateKeyKey: []byte(pair.Key),
+	}}
+	secret.Namespace, secret.Name = t.Namespace, name
+	kube.Own(secret, t.RunID, t.Result.ID)
+	return secret
 }

@@ -197,15 +197,7 @@ func (a *apiServer) makeServing(ctx context.Context) (err error) {
 	if a.serving, err = scenario.NewKeyPair(apiHost); err != nil {
 		return err
 	}
-	secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{
-		corev1.TLSCertKey: []byte(a.serving.Certificate), corev1.TLSPrivateKeyKey: []byte(a.serving.Key),
-	}}
-	secret.Namespace, secret.Name = a.Namespace, "serving"
-	kube.Own(secret, a.RunID, a.Result.ID)
-	if err := a.Kube.Create(ctx, secret); err != nil {
-		return fmt.Errorf("create %s: %w", kube.Describe(secret), err)
-	}
-	return nil
+	return kube.Create(ctx, a.Kube, a.Secret("serving", a.serving))
 }
 
 // base is the URL of one way's requests, without a path.

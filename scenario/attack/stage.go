@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/gatemark/gatemark/kube"
 	"github.com/gatemark/gatemark/load"
 	"github.com/gatemark/gatemark/scenario"
@@ -83,7 +81,7 @@ func (p *Place) certify(ctx context.Context, name, host string) (scenario.KeyPai
 	if err != nil {
 		return pair, err
 	}
-	return pair, p.create(ctx, "secret", map[string]any{"Name": name, "Certificate": pair.Certificate, "Key": pair.Key})
+	return pair, kube.Create(ctx, p.Kube, p.Secret(name, pair))
 }
 
 // create makes an object of the wire that the runner may create and not patch.
@@ -93,7 +91,7 @@ func (p *Place) create(ctx context.Context, template string, data map[string]any
 	if err != nil {
 		return err
 	}
-	return kube.Create(ctx, p.Kube, client.Object(objects[0]))
+	return kube.Create(ctx, p.Kube, objects[0])
 }
 
 // servedLimit bounds how long a route may take to be served, each that was made

@@ -87,9 +87,9 @@ func TestTheWireOfParameters(t *testing.T) {
 func TestWhatAWireNeeds(t *testing.T) {
 	trial := scenariotest.Trial(t, &scenario.Scenario{}, nil)
 	data := map[string]any{
-		"Name": "wired", "Namespace": trial.Namespace, "Version": "v1", "Gateway": "gateway", "Listener": "tls", "Host": "a.test", "Certificate": "c\nc", "Key": "k", "Port": 81,
+		"Name": "wired", "Namespace": trial.Namespace, "Version": "v1", "Gateway": "gateway", "Listener": "tls", "Host": "a.test", "Certificate": "c\nc", "Port": 81,
 	}
-	for _, template := range []string{"secret", "authority", "BackendTLSPolicy", scenario.GRPCRoute, scenario.TLSRoute} {
+	for _, template := range []string{"authority", "BackendTLSPolicy", scenario.GRPCRoute, scenario.TLSRoute} {
 		objects, err := trial.Render("wire.yaml", attack.WireManifest+`{{template "`+template+`" .}}`, data)
 		if err != nil || len(objects) != 1 || objects[0].GetName() != "wired" {
 			t.Errorf("%s: %v, %v", template, objects, err)

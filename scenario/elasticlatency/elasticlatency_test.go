@@ -298,7 +298,6 @@ func TestManifests(t *testing.T) {
 	}
 	for template, data := range map[string]any{
 		"backend": map[string]any{"Namespace": "ns", "EchoImage": "i", "Replicas": 3},
-		"secret":  map[string]any{"Namespace": "ns", "Certificate": "c", "Key": "k"},
 	} {
 		if objects, err := e.object(template, data); err != nil || len(objects) == 0 {
 			t.Errorf("%s: %d objects, %v", template, len(objects), err)

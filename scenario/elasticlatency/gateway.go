@@ -79,11 +79,7 @@ func (e *elastic) certify() (secret client.Object, serial string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	objects, err := e.object("secret", map[string]any{"Namespace": e.Namespace, "Certificate": pair.Certificate, "Key": pair.Key})
-	if err != nil {
-		return nil, "", err
-	}
-	return objects[0], pair.Serial, nil
+	return e.Secret(name, pair), pair.Serial, nil
 }
 
 // rotate puts another certificate into the listener's Secret. Only new

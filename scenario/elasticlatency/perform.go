@@ -45,7 +45,7 @@ func (e *elastic) put(ctx context.Context, template string, data any) error {
 func (e *elastic) prepare(ctx context.Context) error {
 	secret, _, err := e.certify()
 	if err == nil {
-		err = kube.Create(ctx, e.Kube, secret) // which the runner may not patch
+		err = kube.Create(ctx, e.Kube, secret)
 	}
 	if err != nil {
 		return scenario.Invalid{Reason: err}
