@@ -6,6 +6,7 @@ import (
 	"github.com/gatemark/gatemark/scenario/addedlatency"
 	"github.com/gatemark/gatemark/scenario/architecture"
 	"github.com/gatemark/gatemark/scenario/attachedroutes"
+	"github.com/gatemark/gatemark/scenario/backendfailover"
 	"github.com/gatemark/gatemark/scenario/capacity"
 	"github.com/gatemark/gatemark/scenario/elasticlatency"
 	"github.com/gatemark/gatemark/scenario/planerestart"
@@ -24,8 +25,10 @@ func All() []*scenario.Scenario {
 		addedlatency.Scenario,
 		capacity.Scenario,
 		elasticlatency.Scenario,
+		backendfailover.Scenario,
 		planerestart.Scenario,
 		routescale.Scenario,
+		routescale.ListenerSets,
 		attachedroutes.Scenario,
 		architecture.Scenario,
 	}

@@ -9,8 +9,7 @@ import (
 )
 
 // ListenerSets is listenerset-scale: route-scale with domains in place of
-// Services. It is not among the questions that can be asked: it has not been
-// tried on a gateway yet.
+// Services.
 var ListenerSets = &scenario.Scenario{
 	Scenario: result.Scenario{
 		Name:     "listenerset-scale",

@@ -19,7 +19,7 @@ func failing(kinds string, more ...map[string]any) map[string]any {
 	return set
 }
 
-// failovers come into the matrix when the scenario is in the list.
+// failovers are the rows of backend-failover.
 var failovers = []Row{
 	{
 		Wrong: "requests that fail are sent again so often, though no route asks for it", Scenario: "backend-failover", Parameters: failing("503"),

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/gatemark/gatemark/result"
-	"github.com/gatemark/gatemark/scenario/backendfailover"
-	"github.com/gatemark/gatemark/scenario/question"
 	"github.com/gatemark/gatemark/truth/dataplane"
 	"github.com/gatemark/gatemark/truth/fault"
 )
@@ -20,9 +18,6 @@ import (
 func TestKnownFailover(t *testing.T) {
 	if !whole() {
 		t.Skip("part of make test-instrument: set GATEMARK_INSTRUMENT=whole")
-	}
-	if question.Find("backend-failover") == nil {
-		t.Skip("backend-failover is not in the list of scenarios yet")
 	}
 	b := open(t, 1)
 	// Five failures, and 10 s without requests: the second time falls into the
@@ -71,17 +66,6 @@ func TestKnownFailover(t *testing.T) {
 				agreeOnEviction(t, tried)
 			}
 		})
-	}
-}
-
-// TestFailoverRows: the scenario can take the parameters of the rows to come.
-func TestFailoverRows(t *testing.T) {
-	for _, r := range failovers {
-		for _, size := range r.Sizes {
-			if _, err := resolve(backendfailover.Scenario, r.parameters(size)); err != nil {
-				t.Errorf("%s, %s: %v", r.Wrong, size.Name, err)
-			}
-		}
 	}
 }
 

@@ -67,7 +67,7 @@ func sizes[T any](of func(T) fault.Faults, values ...T) []Size {
 // Matrix is every row, in the order in which they are shown.
 func Matrix() []Row {
 	var all []Row
-	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts, searches, elastics, scales} {
+	for _, rows := range [][]Row{propagation, changes, traffic, loads, pairs, attached, architectures, otherKinds, restarts, searches, elastics, failovers, scales} {
 		all = append(all, rows...)
 	}
 	return all
@@ -87,11 +87,13 @@ func Clean() []Row {
 		{Wrong: "nothing", Scenario: "added-latency", Parameters: inPairs(map[string]any{"rate": 125}), Sizes: []Size{{Name: "8 blocks"}}},
 		{Wrong: "nothing", Scenario: "capacity", Parameters: searching(map[string]any{"backends": 3}), Sizes: []Size{{Name: "up to 800 requests/s"}}},
 		{Wrong: "nothing", Scenario: "route-scale", Parameters: many(map[string]any{"restart": "both"}), Sizes: []Size{{Name: "40 routes in 4 namespaces"}}, Workloads: true},
-		{Wrong: "nothing, while memory is watched", Scenario: "route-scale", Parameters: many(map[string]any{"churn": "70s", "singles": 0}), Sizes: []Size{{Name: "changes for 70 s"}}, Metered: true},
+		{Wrong: "nothing", Scenario: "listenerset-scale", Parameters: domains(), Sizes: []Size{{Name: "48 routes of 12 domains"}}},
+		{Wrong: "nothing, while memory is watched", Scenario: "route-scale", Parameters: many(map[string]any{"churn": "64s", "singles": 0}), Sizes: []Size{{Name: "changes for 64 s"}}, Metered: true},
 		{Wrong: "nothing", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}}, Short: true},
 		{Wrong: "nothing", Scenario: "architecture", Parameters: apart(10, "30s"), Sizes: []Size{{Name: "two Gateways"}}, Short: true},
 		{Wrong: "nothing", Scenario: "plane-restart", Parameters: restarting("all", map[string]any{"iterations": 1}), Sizes: []Size{{Name: "every kind once"}},
 			Workloads: true, Brings: []string{"sockets-data-restart", "sockets-scale-2-1", "sockets-scale-3-2"}}, // of pods that end
+		{Wrong: "nothing", Scenario: "backend-failover", Parameters: failing("503,removed,terminating"), Sizes: []Size{{Name: "three ways to fail"}}},
 		{Wrong: "nothing", Scenario: "elastic-latency", Parameters: elastic("all", map[string]any{"rounds": 1}), Sizes: []Size{{Name: "every kind once"}}},
 		{Wrong: "nothing, beside another controller", Scenario: "attached-routes", Parameters: counts(20), Sizes: []Size{{Name: "20 routes"}},
 			Rival: true, Brings: []string{"entries-for-others-gateways"}}, // which the other one writes

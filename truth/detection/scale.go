@@ -18,6 +18,11 @@ func many(more ...map[string]any) map[string]any {
 	return set
 }
 
+// domains are parameters of listenerset-scale for a trial of seconds.
+func domains(more ...map[string]any) map[string]any {
+	return many(append([]map[string]any{{"namespaces": 3, "sets": 4, "routes": 4}}, more...)...)
+}
+
 var scales = []Row{
 	{
 		Wrong: "from the n-th route on nothing is taken any more, silently", Scenario: "route-scale", Parameters: many(map[string]any{"limit": "2s"}),
@@ -55,8 +60,13 @@ var scales = []Row{
 		Finds: "deleted-served", Says: "of them were still served",
 	},
 	{
-		Wrong: "the control plane leaks so many MiB in a minute", Scenario: "route-scale", Parameters: many(map[string]any{"churn": "70s", "singles": 0}), Metered: true,
+		Wrong: "the control plane leaks so many MiB in a minute", Scenario: "route-scale", Parameters: many(map[string]any{"churn": "64s", "singles": 0}), Metered: true,
 		Sizes: sizes(func(n int64) fault.Faults { return fault.Faults{Leak: n << 20} }, 40, 80, 160),
 		Finds: "leak-control-plane", Says: "grows without an end in sight",
+	},
+	{
+		Wrong: "from the n-th route on nothing is taken any more, silently", Scenario: "listenerset-scale", Parameters: domains(map[string]any{"limit": "2s"}),
+		Sizes: sizes(func(n int) fault.Faults { return fault.Faults{Ceiling: n} }, 40, 20, 5),
+		Finds: "ceiling", Says: "it is silent about that",
 	},
 }
