@@ -121,7 +121,7 @@ func (k *kindSeen) take(hits []stream.Hit) {
 	for i := range k.outages {
 		o := &k.outages[i]
 		if k.kind.counts != "" {
-			o.failing = int(o.after.Applied[k.kind.counts] - o.before.Applied[k.kind.counts])
+			o.failing = int(max(0, k.failing(&o.before, &o.after)))
 			arrivals[i] = k.instants(o)
 		} else {
 			o.failing = len(arrivals[i])
@@ -154,11 +154,17 @@ func (k *kindSeen) outageOf(h *stream.Hit) (at int, during bool) {
 func (k *kindSeen) instants(o *outage) (all []time.Duration) {
 	for i := 1; i < len(k.samples); i++ {
 		a, b := &k.samples[i-1], &k.samples[i]
-		if b.counted.Applied[k.kind.counts] > a.counted.Applied[k.kind.counts] && b.at >= o.from && a.at <= o.until {
+		if k.failing(&a.counted, &b.counted) > 0 && b.at >= o.from && a.at <= o.until {
 			all = append(all, max(a.at+(b.at-a.at)/2, o.from))
 		}
 	}
 	return all
+}
+
+// failing is how many requests failed at the backend between two counts, but for
+// those that no user had sent: while it fails, these fail as well.
+func (k *kindSeen) failing(before, after *counters) int64 {
+	return after.Applied[k.kind.counts] - before.Applied[k.kind.counts] - (after.unasked() - before.unasked())
 }
 
 // shed is how long after the begin of an outage requests stopped coming for a

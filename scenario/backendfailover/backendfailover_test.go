@@ -22,8 +22,9 @@ type policy struct {
 	uses func(since time.Duration) bool
 	// hides: a request that fails there is sent to another one, unseen.
 	hides bool
-	// unasked is how many requests a second each backend gets by itself.
-	unasked int64
+	// unasked is how many requests a second each backend gets by itself, which
+	// fail as others do.
+	unasked time.Duration
 }
 
 const period = 4 * time.Second
@@ -39,10 +40,12 @@ func simulated(t *testing.T, way string, set map[string]any, p policy) *failover
 	f := &failover{Trial: scenariotest.Trial(t, Scenario, given)}
 	k := &kindSeen{kind: chosen(f.Values)[0], paths: f.paths(), timeout: time.Second, quiet: time.Second, victim: "victim", began: f.Zero(), ready: time.Second,
 		lanes: []stream.Lane{{Replica: "a"}}}
-	var applied, requests int64
+	var applied, requests, asked int64
 	var hits []stream.Hit
 	now := func() counters {
-		return counters{Requests: requests, Applied: map[string]int64{k.kind.counts: applied}}
+		c := counters{Requests: requests, Applied: map[string]int64{k.kind.counts: applied}}
+		c.Health.Requests = asked
+		return c
 	}
 	first := 2 * time.Second
 	end := first + 4*period
@@ -58,6 +61,11 @@ func simulated(t *testing.T, way string, set map[string]any, p policy) *failover
 		if since >= 0 && since%(2*period) == period {
 			o.after = now()
 			f.Event(k.began.Add(due), "is well again: "+way, "victim")
+		}
+		if p.unasked > 0 && since >= 0 && since%(time.Second/p.unasked) == 0 {
+			if asked++; fails && !k.kind.leaves {
+				applied++
+			}
 		}
 		inTurn := int(due/(10*ms))%4 == 1
 		if since >= 0 {
@@ -86,11 +94,6 @@ func simulated(t *testing.T, way string, set map[string]any, p policy) *failover
 	}
 	k.load = stream.Totals{Requests: int64(len(hits))}
 	k.before, k.after, k.counted = map[string]counters{"victim": {}}, map[string]counters{"victim": now()}, 4*period
-	if p.unasked > 0 {
-		c := k.after["victim"]
-		c.Health.Requests = p.unasked * int64(4*period/time.Second)
-		k.after["victim"] = c
-	}
 	k.take(hits)
 	f.kinds = append(f.kinds, k)
 	if err := f.report(); err != nil {
@@ -159,10 +162,17 @@ func TestAnEndpointThatIsNone(t *testing.T) {
 }
 
 func TestHealthChecksThatNobodyAskedFor(t *testing.T) {
-	f := simulated(t, "503", nil, policy{uses: always, unasked: 64})
+	f := simulated(t, "503", nil, policy{uses: evicted(200*ms, period), unasked: 50})
 	scenariotest.CheckFindings(t, f.Result, "asks-backends notable")
-	if v := *f.Result.Metrics["unasked-503"].Value; v != 64 {
+	if v := *f.Result.Metrics["unasked-503"].Value; v != 50 {
 		t.Errorf("%v/s", v)
+	}
+	// They are no requests of users, and keep nobody from seeing that these
+	// stopped.
+	for i, o := range f.kinds[0].outages {
+		if o.failing != 5 || math.Abs((o.shed-170*ms).Seconds()) > 0.041 {
+			t.Errorf("outage %d: %+v", i, o)
+		}
 	}
 }
 

@@ -176,7 +176,7 @@ func (s *sampler) start(ctx context.Context) {
 				s.err = err
 				return
 			}
-			c.Routes = nil
+			c.Routes = c.unrouted()
 			// In the middle between question and answer.
 			s.samples = append(s.samples, sample{s.at(began.Add(time.Since(began) / 2)), c})
 			select {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -211,14 +212,21 @@ func (f *failover) path() string {
 type counters struct {
 	Requests int64            `json:"requests"`
 	Applied  map[string]int64 `json:"applied"`
-	Routes   []struct {
-		Route    string `json:"route"`
-		Status   int    `json:"status"`
-		Requests int64  `json:"requests"`
-	} `json:"routes"`
-	Health struct {
+	Routes   []routeCount     `json:"routes"`
+	Health   struct {
 		Requests int64 `json:"requests"`
 	} `json:"health"`
+}
+
+type routeCount struct {
+	Route    string `json:"route"`
+	Status   int    `json:"status"`
+	Requests int64  `json:"requests"`
+}
+
+// unrouted are the counts of requests that no route sent on.
+func (c *counters) unrouted() []routeCount {
+	return slices.DeleteFunc(c.Routes, func(r routeCount) bool { return r.Route != "" })
 }
 
 // unasked are requests that no route sent on: of gateways that ask by themselves

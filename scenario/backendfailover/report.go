@@ -123,7 +123,8 @@ func (f *failover) picture(k *kindSeen) {
 	}
 	if k.kind.counts != "" {
 		for i := 1; i < len(k.samples); i++ {
-			more := k.samples[i].counted.Applied[k.kind.counts] - k.samples[i-1].counted.Applied[k.kind.counts]
+			// There are none while it is well, but those that no user sent.
+			more := max(0, k.failing(&k.samples[i-1].counted, &k.samples[i].counted))
 			failed[place(k.samples[i].at)] += per * float64(more)
 		}
 	}
