@@ -18,8 +18,10 @@ import (
 	"github.com/gatemark/gatemark/scenario/question"
 )
 
-// cleanupLimit bounds how long a trial's objects may take to go.
-const cleanupLimit = 5 * time.Minute
+// cleanupLimit bounds how long a trial's objects may take to go. Some proxies are
+// given five minutes to drain, and a kubelet that waits for a pod's hook already
+// does not hear that it is to be sooner.
+const cleanupLimit = 7 * time.Minute
 
 // namespace is the trial's own: no two trials share an object.
 func namespace(runID string, a Attempt) string {

@@ -166,7 +166,8 @@ func (r *restarts) socketTable() result.Table {
 		if open == 0 {
 			continue
 		}
-		row := []string{s.name, fmt.Sprintf("%d of %d", open-len(ended), open), words(howOften(ended)), "-", "-", "-", "-"}
+		// One that was opened in another's place may end as well.
+		row := []string{s.name, fmt.Sprintf("%d of %d", max(0, open-len(ended)), open), words(howOften(ended)), "-", "-", "-", "-"}
 		if len(ended) > 0 {
 			lived, without := s.lived(), outages(ended)
 			row = append(row[:3], scenario.Seconds(stat.Median(lived)), scenario.Seconds(slices.Max(lived)), scenario.Seconds(stat.Median(without)), scenario.Seconds(slices.Max(without)))
