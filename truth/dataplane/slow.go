@@ -16,9 +16,9 @@ import (
 // slow lets a request wait and cost as much as faults want.
 func (r *Replica) slow(ctx context.Context, f fault.Faults) {
 	now := time.Now()
-	if wait := time.Unix(0, r.wrong.stalled.Load()).Sub(now); wait > 0 {
+	if until := time.Unix(0, r.wrong.stalled.Load()); until.After(now) {
 		r.wrong.injected.Add("stall")
-		_ = pause(ctx, wait) // whoever gave up needs no answer
+		r.wrong.stalls.wait(ctx, now, until)
 	}
 	if f.Limit > 0 {
 		if wait := turn(&r.wrong.slot, now, time.Second/time.Duration(f.Limit)); wait > 0 {

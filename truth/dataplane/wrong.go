@@ -21,6 +21,7 @@ type wrong struct {
 	// of that.
 	ejected ejected
 	ejections
+	stalls stalls
 }
 
 // Requests is how many requests came in so far.
