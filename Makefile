@@ -72,7 +72,7 @@ bench-load: build ## compare the load engine with wrk, h2load, oha, fortio and h
 	bin/loadbench --gatemark bin/gatemark --folder $(BENCH_DIR) $(if $(FULL),--full) $(BENCH_ARGS)
 
 test-instrument: test-packages build node ## measure a gateway with known faults: is each one found?
-	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=whole $(GO) test -count=1 -timeout 60m -parallel 3 -v ./truth/detection
+	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=whole $(GO) test -count=1 -timeout 60m -parallel 4 -v ./truth/detection
 	GATEMARK_E2E=1 GATEMARK_INSTRUMENT=whole $(GO) test -count=1 -timeout 30m -v -run '^TestInstrumentInPods$$' ./internal/e2e
 
 test-capacity: test-packages build node ## search gateways of known capacity, 10 times each, for some 30 minutes

@@ -55,7 +55,7 @@ func line(t *testing.T, b *Bench, r Row, s Size) Line {
 
 // benches is how many trials of the whole matrix run side by side: they wait
 // for most of their time.
-const benches = 3
+const benches = 4
 
 // TestMatrix: what is wrong is found, and what is not is not. A row can be
 // tried alone: -run 'TestMatrix/attached-routes/only_the_first'.
@@ -109,7 +109,7 @@ func (m *matrix) try(t *testing.T, scenario string) {
 			continue
 		case !whole():
 			sizes = sizes[:1] // the smallest is the hardest to find
-		case r.Finds == "": // so often that there are 30 trials in all
+		case r.Finds == "" && !r.Metered: // so often that there are 30 trials in all
 			sizes = slices.Repeat(sizes, (30+clean-1)/clean)
 		}
 		for _, s := range sizes {
