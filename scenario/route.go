@@ -69,7 +69,11 @@ func (r *Route) Service(path string) string {
 	return strings.ReplaceAll(strings.Trim(path, "/"), "-", "_")
 }
 
-// Path is what is asked for where a route matches a path: of gRPC, a method of
+// Method is the method that a GRPCRoute's match names beside its service: to match
+// by both is what every implementation has to know.
+func (r *Route) Method() string { return "Call" }
+
+// Path is what is asked for where a route matches a path: of gRPC, the method of
 // the service that stands for it.
 func (r *Route) Path(path string) string {
 	if r.Protocol != load.GRPC {
@@ -79,7 +83,7 @@ func (r *Route) Path(path string) string {
 	if service == "" {
 		service = "gatemark.Any"
 	}
-	return "/" + service + "/Call"
+	return "/" + service + "/" + r.Method()
 }
 
 // FindRoute tells whether the cluster and the implementation have a kind of

@@ -120,7 +120,7 @@ func (f routeForm) match(r *scenario.Route) string {
 	case r.Kind == scenario.HTTPRoute && f.Path != "":
 		return fmt.Sprintf("path: {type: PathPrefix, value: %q}", f.Path)
 	case r.Kind == scenario.GRPCRoute && r.Service(f.Path) != "":
-		return fmt.Sprintf("method: {service: %q}", r.Service(f.Path))
+		return fmt.Sprintf("method: {service: %q, method: %q}", r.Service(f.Path), r.Method())
 	}
 	return ""
 }

@@ -83,7 +83,7 @@ func TestOtherRoutesAsObjects(t *testing.T) {
 		t.Errorf("by host: %+v", host.Spec)
 	}
 	both := scenariotest.Typed[gatewayv1.GRPCRoute](t, object(scenario.GRPCRoute, "path+header"), scenario.GRPCRoute)
-	if m := both.Spec.Rules[0].Matches; len(m) != 1 || *m[0].Method.Service != "route_1" || m[0].Headers[0].Value != "route-1" || len(both.Spec.Hostnames) != 0 {
+	if m := both.Spec.Rules[0].Matches; len(m) != 1 || *m[0].Method.Service != "route_1" || *m[0].Method.Method != "Call" || m[0].Headers[0].Value != "route-1" || len(both.Spec.Hostnames) != 0 {
 		t.Errorf("by service and header: %+v", both.Spec)
 	}
 	passed := scenariotest.Typed[gatewayv1.TLSRoute](t, object(scenario.TLSRoute, "host"), scenario.TLSRoute)
