@@ -94,8 +94,9 @@ func (t *Trial) FindRoute(ctx context.Context, r *Route) (err error) {
 	return err
 }
 
-// SupportedVersion is the version that the cluster prefers of a kind of the Gateway API, if
-// it has one and the implementation has the feature that stands for the kind.
+// SupportedVersion is the version that the cluster prefers of a kind of the
+// Gateway API, if it has one and the implementation has the feature that stands
+// for the kind.
 func (t *Trial) SupportedVersion(ctx context.Context, kind, feature string) (version string, err error) {
 	found, err := t.Kube.RESTMapper().RESTMapping(gatewayv1.SchemeGroupVersion.WithKind(kind).GroupKind())
 	if meta.IsNoMatchError(err) {
